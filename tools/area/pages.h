@@ -159,6 +159,13 @@ int pages_grow_begin(struct pages *p);
 int pages_grow_tables(struct pages *p);
 
 /*
+ * pages_grow_opens() - is a page that is added from now on one that will be added again with more in it,
+ * and a last time when it is whole? Its records up to the next turn's stamp must be in it. Return: false:
+ * the source is no growing one.
+ */
+bool pages_grow_opens(struct pages *p, bool opens);
+
+/*
  * pages_grow_turn() - the reader gets the records before @stamp, in the processes' clock units.
  * All pages with such records must have been added, and all records before must have been read.
  * A record that is not in columns (struct run) is one that this way of reading does not know.

@@ -10,8 +10,11 @@
  * complete source, so that nothing is believed that a surprise has made wrong (a page that came too
  * late, a pair of clocks in between, tables that changed).
  *
+ * Of a page that a thread still owns there are copies, each with more in it. A record is read when
+ * its page's copy has it; if one comes behind its time, the copy that follows shows it (pages_reopen()).
+ *
  * Owns the waiting pages' references. One thread. Costs per turn the open pages once more, and
- * sorting the new ones. Tests: tests/unit/reader/test_pages_grow.c.
+ * sorting the new ones. Tests: tests/unit/reader/test_dat_live.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,9 +36,22 @@ struct begun {
 	uint64_t nr, sum; /* pages that begin up to the horizon */
 };
 
+/*
+ * A page that a thread still owns: what there was of it when it was added last. It would hold the
+ * horizon back for as long as the thread sleeps, or writes on another CPU.
+ */
+struct held {
+	struct page_ref ref; /* base and lost are final when it is taken */
+	uint32_t loaded;     /* records that the stream has got, or will get in this turn */
+	bool taken, whole;
+};
+
 struct pages_grow {
 	struct page_ref *waiting; /* as they were added: base in clock units, lost cumulative */
 	size_t nr_waiting, room;
+	struct held *held; /* by key_of() */
+	size_t nr_held, room_held;
+	bool opens; /* pages_grow_opens() */
 	struct begun *cpus;
 	struct losses *losses; /* nr_cpus for each member */
 	uint32_t nr_members;
@@ -63,15 +79,87 @@ void grow_free(struct pages *p)
 	if (!p->grow)
 		return;
 	free(p->grow->waiting);
+	free(p->grow->held);
 	free(p->grow->cpus);
 	free(p->grow->losses);
 	free(p->grow);
 	p->grow = NULL;
 }
 
+bool pages_grow_opens(struct pages *p, bool opens)
+{
+	if (p->grow)
+		p->grow->opens = opens;
+	return p->grow;
+}
+
+/* A page's name: there is one of each. */
+static int by_key(const struct page_ref *a, const struct page_ref *b)
+{
+	int c = CMP(a->member, b->member);
+
+	return c ? c : CMP(a->seq, b->seq);
+}
+
+/* The first held page that is not before @ref. */
+static size_t held_at(const struct pages_grow *g, const struct page_ref *ref)
+{
+	size_t first = 0, nr = g->nr_held;
+
+	while (nr) {
+		size_t half = nr / 2;
+
+		if (by_key(&g->held[first + half].ref, ref) < 0) {
+			first += half + 1;
+			nr -= half + 1;
+		} else {
+			nr = half;
+		}
+	}
+	return first;
+}
+
+static struct held *find_held(const struct pages_grow *g, const struct page_ref *ref)
+{
+	size_t at = held_at(g, ref);
+
+	return at < g->nr_held && !by_key(&g->held[at].ref, ref) ? &g->held[at] : NULL;
+}
+
+static void drop_held(struct pages_grow *g, size_t at)
+{
+	g->nr_held--;
+	memmove(&g->held[at], &g->held[at + 1], (g->nr_held - at) * sizeof(*g->held));
+}
+
+static int add_held(struct pages_grow *g, const struct page_ref *ref)
+{
+	size_t at = held_at(g, ref);
+
+	if (ARRAY_ROOM(g->held, g->nr_held, g->room_held, 64))
+		return fail(ENOMEM, "no memory for more than %zu open pages", g->nr_held);
+	memmove(&g->held[at + 1], &g->held[at], (g->nr_held - at) * sizeof(*g->held));
+	g->nr_held++;
+	g->held[at] = (struct held){.ref = *ref};
+	return 1;
+}
+
 int grow_add(struct pages *p, const struct page_ref *ref)
 {
 	struct pages_grow *g = p->grow;
+	struct held *h = find_held(g, ref);
+
+	if (h && h->taken) {
+		h->ref.offset = ref->offset;
+		h->ref.index = ref->index;
+		h->ref.nr_records = ref->nr_records;
+		h->whole = !g->opens;
+		return 1;
+	}
+	if (h)
+		drop_held(g, (size_t)(h - g->held));
+	if (g->opens)
+		return add_held(g, ref);
 
 	if (ARRAY_ROOM(g->waiting, g->nr_waiting, g->room, 1024))
 		return fail(ENOMEM, "no memory for more than %zu pages", g->nr_waiting);
@@ -242,6 +330,17 @@ static size_t take_waiting(struct pages *p, bool counter, struct page_ref *out)
 		out[nr++] = r;
 	}
 	g->nr_waiting = kept;
+	for (size_t i = 0; i < g->nr_held; i++) {
+		struct held *h = &g->held[i];
+
+		if (h->taken || !pages_member(p, h->ref.member) ||
+		    h->ref.cpu >= p->reader.nr_cpus ||
+		    (counter ? clock_ns(&p->clock, h->ref.base) : h->ref.base) > g->horizon)
+			continue;
+		h->taken = true;
+		h->loaded = h->ref.nr_records;
+		out[nr++] = h->ref;
+	}
 	if (nr)
 		qsort(out, nr, sizeof(*out), pages_by_taking);
 	for (size_t i = 0; i < nr; i++) {
@@ -254,12 +353,18 @@ static size_t take_waiting(struct pages *p, bool counter, struct page_ref *out)
 		if (counter)
 			r->base = clock_ns(&p->clock, r->base);
 	}
+	for (size_t i = 0; i < nr && g->nr_held; i++) {
+		struct held *h = find_held(g, &out[i]);
+
+		if (h)
+			h->ref = out[i];
+	}
 	if (nr)
 		qsort(out, nr, sizeof(*out), pages_by_time);
 	return nr;
 }
 
-/* Pages with records left. @out: malloced. Return: how many, or -errno with fail() set. */
+/* Pages with records left, of what the streams have got of them. @out: malloced. Return: how many, or -errno with fail() set. */
 static long rests_of(const struct pages *p, struct rest **out)
 {
 	size_t nr = 0, at = 0;
@@ -269,7 +374,7 @@ static long rests_of(const struct pages *p, struct rest **out)
 		if (!pages_is_read(p, c))
 			return fail(ESTALE, "CPU %u is not read to the end of the turn", c);
 	}
-	*out = malloc((nr + 1) * sizeof(**out));
+	*out = malloc((nr + p->grow->nr_held + 1) * sizeof(**out));
 	if (!*out)
 		return fail(ENOMEM, "no memory for %zu pages", nr);
 	for (unsigned int c = 0; c < p->reader.nr_cpus; c++)
@@ -278,9 +383,56 @@ static long rests_of(const struct pages *p, struct rest **out)
 	return (long)nr;
 }
 
-/* The streams over the references as they are now: first the rests, then what is new. */
+/*
+ * Held pages that the streams have read all of, behind the @nr of @rests, which has room for all.
+ * Return: how many there are then.
+ */
+static size_t add_read(const struct pages_grow *g, struct rest *rests, size_t nr)
+{
+	size_t all = nr;
+
+	for (size_t i = 0; i < g->nr_held; i++) {
+		bool left = false;
+
+		for (size_t k = 0; k < nr && !left; k++)
+			left = !by_key(&rests[k].ref, &g->held[i].ref);
+		if (g->held[i].taken && !left)
+			rests[all++] = (struct rest){g->held[i].ref, g->held[i].loaded};
+	}
+	return all;
+}
+
+/* @rests with what was added to them since; those without anything are left out. */
+static int renew_rests(struct pages_grow *g, struct rest *rests, size_t *nr)
+{
+	size_t kept = 0;
+
+	*nr = add_read(g, rests, *nr);
+	for (size_t i = 0; i < *nr; i++) {
+		struct rest *x = &rests[i];
+		struct held *h = find_held(g, &x->ref);
+
+		if (h) {
+			x->ref = h->ref;
+			if (x->pos > h->ref.nr_records)
+				return fail(ESTALE, "a page of CPU %u has changed", h->ref.cpu);
+			h->loaded = h->ref.nr_records;
+			if (h->whole)
+				drop_held(g, (size_t)(h - g->held));
+		}
+		if (x->pos < x->ref.nr_records)
+			rests[kept++] = *x;
+	}
+	*nr = kept;
+	return 0;
+}
+
+/*
+ * The streams over the references as they are now: first the rests, of which all up to @after is read,
+ * then what is new.
+ */
 static int lay_out(struct pages *p, const struct rest *rests, size_t nr_rests,
-		   const struct page_ref *added, size_t nr_added)
+		   const struct page_ref *added, size_t nr_added, uint64_t after)
 {
 	struct page_ref *refs = malloc((nr_rests + nr_added + 1) * sizeof(*refs));
 	size_t nr = 0;
@@ -316,7 +468,7 @@ static int lay_out(struct pages *p, const struct rest *rests, size_t nr_rests,
 				continue;
 			while (refs[k].offset != rests[i].ref.offset)
 				k++;
-			err = pages_reopen(p, c, &refs[k], rests[i].pos);
+			err = pages_reopen(p, c, &refs[k], rests[i].pos, after);
 			if (err)
 				return err;
 		}
@@ -329,7 +481,8 @@ int pages_grow_turn(struct pages *p, uint64_t stamp)
 	struct pages_grow *g = p->grow;
 	struct page_ref *added = NULL;
 	struct rest *rests = NULL;
-	size_t nr_added = 0;
+	uint64_t after = g->horizon;
+	size_t nr_added = 0, nr_rests;
 	long nr;
 	int err;
 
@@ -344,12 +497,18 @@ int pages_grow_turn(struct pages *p, uint64_t stamp)
 	nr = rests_of(p, &rests);
 	if (nr < 0)
 		return (int)nr;
+	nr_rests = (size_t)nr;
+	err = renew_rests(g, rests, &nr_rests);
+	if (err) {
+		free(rests);
+		return err;
+	}
 	g->stamp = stamp;
 	g->horizon = p->horizon = (has_counter(p) ? clock_ns(&p->clock, stamp) : stamp) - 1;
-	added = malloc((g->nr_waiting + 1) * sizeof(*added));
+	added = malloc((g->nr_waiting + g->nr_held + 1) * sizeof(*added));
 	if (added) {
 		nr_added = take_waiting(p, has_counter(p), added);
-		err = lay_out(p, rests, (size_t)nr, added, nr_added);
+		err = lay_out(p, rests, nr_rests, added, nr_added, after);
 	} else {
 		err = fail(ENOMEM, "no memory for %zu pages", g->nr_waiting);
 	}
@@ -382,7 +541,7 @@ static const struct page_ref *find_rest(const struct pages *to, const struct res
 					size_t first, size_t next)
 {
 	while (next-- > first)
-		if (to->refs[next].offset == rest->ref.offset)
+		if (!by_key(&to->refs[next], &rest->ref))
 			return &to->refs[next];
 	return NULL;
 }
@@ -409,7 +568,10 @@ static int go_on_cpu(struct pages *to, const struct pages *from, unsigned int cp
 		ref = find_rest(to, &rests[i], first, next);
 		if (!ref)
 			return fail(ESTALE, "CPU %u has other pages", cpu);
-		err = pages_reopen(to, cpu, ref, rests[i].pos);
+		/* one that was held may have got no more records */
+		if (rests[i].pos == ref->nr_records)
+			continue;
+		err = pages_reopen(to, cpu, ref, rests[i].pos, from->grow->horizon);
 		if (err)
 			return err;
 	}
@@ -428,6 +590,7 @@ int pages_take_over(struct pages *to, const struct pages *from)
 	nr = rests_of(from, &rests);
 	if (nr < 0)
 		return (int)nr;
+	nr = (long)add_read(from->grow, rests, (size_t)nr);
 	for (unsigned int c = 0; c < to->reader.nr_cpus && !err; c++)
 		err = go_on_cpu(to, from, c, rests, (size_t)nr);
 	free(rests);

@@ -172,8 +172,12 @@ const struct page_ref *pages_open_ref(const struct pages *p, unsigned int cpu, s
 				      uint32_t *pos);
 /* Are all records up to the horizon read? */
 bool pages_is_read(const struct pages *p, unsigned int cpu);
-/* Open a plain page at record @pos. Return: 0; -ESTALE, with fail() set: it is another one. */
-int pages_reopen(struct pages *p, unsigned int cpu, const struct page_ref *ref, uint32_t pos);
+/*
+ * Open a plain page at record @pos, which is behind time @after. Return: 0; -ESTALE, with fail() set: it
+ * is another one.
+ */
+int pages_reopen(struct pages *p, unsigned int cpu, const struct page_ref *ref, uint32_t pos,
+		 uint64_t after);
 /* Another part of the references; no page is open then. */
 void pages_stream_set(struct pages *p, unsigned int cpu, size_t first, size_t next, size_t end);
 /* @from has read all pages before reference @next; no page is open then. */

@@ -86,7 +86,8 @@ bool pages_is_read(const struct pages *p, unsigned int cpu)
 	return s->next == s->end && (!s->nr || s->heap[0]->ts > p->horizon);
 }
 
-int pages_reopen(struct pages *p, unsigned int cpu, const struct page_ref *ref, uint32_t pos)
+int pages_reopen(struct pages *p, unsigned int cpu, const struct page_ref *ref, uint32_t pos,
+		 uint64_t after)
 {
 	struct open_page *o;
 	uint32_t gone;
@@ -94,7 +95,7 @@ int pages_reopen(struct pages *p, unsigned int cpu, const struct page_ref *ref, 
 
 	if (err)
 		return err;
-	if (!o || !o->run_ts || pos >= o->nr) {
+	if (!o || !o->run_ts || pos >= o->nr || o->run_ts[pos] <= after) {
 		free(o);
 		return fail(ESTALE, "a page of CPU %u has changed", cpu);
 	}

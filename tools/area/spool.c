@@ -305,6 +305,10 @@ static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 		case SPOOL_PACKED:
 			err = s->tables_only ? 0 : add_packed(s, p, &c, body);
 			break;
+		case SPOOL_OPEN:
+			err = pages_grow_opens(p, true) ? add_packed(s, p, &c, body) : 0;
+			pages_grow_opens(p, false);
+			break;
 		case SPOOL_CLOCK:
 			err = add_clocks(s, p, &c, body);
 			break;

@@ -13,7 +13,7 @@
 
 #define SPOOL_MAGIC UINT64_C(0x004c4f4f50534556) /* "VESPOOL\0" */
 #define SPOOL_MAJOR 2
-#define SPOOL_MINOR 1
+#define SPOOL_MINOR 2
 
 struct spool_head {
 	uint64_t magic;
@@ -39,6 +39,7 @@ enum spool_chunk_type {
 	SPOOL_END = 4,	  /* struct spool_end; the recorder came to its end */
 	SPOOL_PACKED = 5, /* struct spool_packed: where there is none */
 	SPOOL_NAMES = 6,  /* the symbols of all objects, in /proc/kallsyms' form */
+	SPOOL_OPEN = 7,	  /* struct spool_packed: a page that a thread owns, as far as it is */
 };
 
 struct spool_chunk {

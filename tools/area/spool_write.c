@@ -323,6 +323,13 @@ int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 	return 0;
 }
 
+int spool_put_open(struct spool_writer *w, uint32_t member, const void *page)
+{
+	if (w->failed)
+		return -w->failed;
+	return put_chunk(w, SPOOL_OPEN, 0, w->packed, spool_pack(page, member, 0, w->packed));
+}
+
 int spool_reads_pages(const struct spool_writer *w)
 {
 	return w->packed != NULL;

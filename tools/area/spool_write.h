@@ -62,6 +62,13 @@ struct spool_page {
 int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 		    const struct spool_page *pages, unsigned int nr);
 
+/*
+ * spool_put_open() - write what there is of a page that a thread still owns, for spool_grow.h:
+ * spool_put_pages() writes all of it later. Without a limit per CPU alone.
+ * @page: aligned to 8. Return: 0 or -errno with fail() set.
+ */
+int spool_put_open(struct spool_writer *w, uint32_t member, const void *page);
+
 /* Does it look into the pages itself? */
 int spool_reads_pages(const struct spool_writer *w);
 

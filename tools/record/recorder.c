@@ -57,6 +57,7 @@ static void member_close(struct member *m)
 		close(m->fd);
 	meta_free(m->meta);
 	free(m->drained.seq);
+	free(m->open);
 }
 
 void recorder_free(struct recorder *r)

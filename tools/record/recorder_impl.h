@@ -24,6 +24,7 @@ struct member {
 	uint64_t meta_ns;	  /* when its tables were written */
 	uint64_t look_ns;	  /* when they were looked at for growth */
 	uint64_t active_ns;	  /* when it published last */
+	uint64_t *open;		  /* of each page, see recorder_turn.c; NULL: none yet */
 	struct area_done drained; /* pages that were written, where the buffer overwrites */
 	bool is_named;		  /* it ran before: its older records are not recorded */
 	bool has_our_session;	  /* it had none */
@@ -49,6 +50,7 @@ struct recorder {
 	void (*turn)(void *arg, uint64_t spool_bytes, uint64_t stamp);
 	void *turn_arg;
 	uint64_t begun_ns;
+	uint64_t open_bytes;	      /* of copies of open pages in the spool */
 	bool turn_counter;	      /* turn_stamp is of the counter */
 	uint64_t turn_ns, turn_stamp; /* when the last one was, and in clock units */
 };
@@ -58,8 +60,11 @@ struct recorder {
 /* Is a turn due? *@stamp: up to when it may come at most. Before folder and pages are looked at. */
 bool turn_begins(struct recorder *r, uint64_t now, uint64_t *stamp);
 
-/* The least stamp of a page that is still owned, or @stamp. Before pages are drained. */
-uint64_t turn_oldest(const struct recorder *r, uint64_t stamp);
+/*
+ * The least stamp of a page that is still owned and not in the spool as it is, or @stamp. Before pages are
+ * drained.
+ */
+uint64_t turn_oldest(struct recorder *r, uint64_t stamp);
 
 /* Into the area. One that was cut is found out by the next look at it. */
 void member_put(const struct member *m, const void *from, size_t bytes, uint64_t at);

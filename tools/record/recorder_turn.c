@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Up to when the spool has all records, for what reads it while it is written: see
- * recorder_turns(). Costs, ten times a second, the descriptors of the pages in use and a few bytes of
- * each page that a thread owns. Tests: tests/cli/test_record_live.py.
+ * recorder_turns(). Costs, ten times a second, the descriptors of the pages in use, a few bytes of
+ * each page that a thread owns, and a copy of each of these that began before the turn before and
+ * has changed. Tests: tests/cli/test_record_live.py.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,6 +22,40 @@ void recorder_turns(struct recorder *r,
 	r->turn_ns = r->turn_stamp = 0;
 }
 
+/*
+ * Is what there is of an owned page in the spool now, where its records before a turn's stamp are wanted?
+ * It is copied when it has changed. At most an eighth of the spool are copies.
+ */
+static bool put_open(struct recorder *r, struct member *m, uint32_t index)
+{
+	off_t at = (off_t)area_page_offset(&m->meta->head, index);
+	uint64_t page[PAGE_BYTES / 8], mark;
+	struct page_head *copy = (struct page_head *)page, head;
+
+	if (!spool_reads_pages(r->spool) || index >= m->meta->nr_pages ||
+	    pread(m->fd, &head, sizeof(head), at) != sizeof(head))
+		return false;
+	if (head.commit > PAGE_BYTES)
+		head.commit = PAGE_BYTES;
+	/* without a record its turn has not come: no reader finds it */
+	if (head.commit <= PAGE_HEAD_BYTES || head.buffer)
+		return false;
+	if (!m->open)
+		m->open = calloc(m->meta->nr_pages, sizeof(*m->open));
+	mark = head.seq * (2 * PAGE_BYTES) + head.commit;
+	if (m->open && m->open[index] == mark)
+		return true;
+	if (!m->open || r->open_bytes > spool_bytes(r->spool) / 8 ||
+	    pread(m->fd, page, sizeof(page), at) != sizeof(page) || copy->seq != head.seq)
+		return false;
+	*copy = head;
+	if (spool_put_open(r->spool, m->id, page))
+		return false;
+	m->open[index] = mark;
+	r->open_bytes += head.commit;
+	return true;
+}
+
 /* The stamp with which the page begins; 0: it cannot be read. */
 static uint64_t base_of(const struct member *m, uint32_t index)
 {
@@ -32,7 +67,8 @@ static uint64_t base_of(const struct member *m, uint32_t index)
 }
 
 /* The least stamp with which an owned page of a share begins, or @least. */
-static uint64_t share_oldest(const struct member *m, struct area_share s, uint64_t least)
+static uint64_t share_oldest(struct recorder *r, struct member *m, struct area_share s,
+			     uint64_t stamp, uint64_t least)
 {
 	uint32_t stride = m->meta->head.tables[AREA_PAGES].entry_bytes;
 	unsigned char *descs = malloc((size_t)s.nr * stride + 1);
@@ -52,13 +88,15 @@ static uint64_t share_oldest(const struct member *m, struct area_share s, uint64
 		if (d.state != PAGE_OWNED && d.state != PAGE_TAKING)
 			continue;
 		base = d.state == PAGE_OWNED ? base_of(m, s.first + i) : 0;
+		if (base && base < stamp && put_open(r, m, s.first + i))
+			continue;
 		least = base < least ? base : least;
 	}
 	free(descs);
 	return least;
 }
 
-static uint64_t member_oldest(const struct member *m, uint64_t least)
+static uint64_t member_oldest(struct recorder *r, struct member *m, uint64_t stamp, uint64_t least)
 {
 	const struct area_buffer *b = m->meta->buffers;
 
@@ -68,7 +106,7 @@ static uint64_t member_oldest(const struct member *m, uint64_t least)
 		struct area_share s = area_share(m->meta, c / 2, c % 2);
 
 		if (s.nr)
-			least = share_oldest(m, s, least);
+			least = share_oldest(r, m, s, stamp, least);
 	}
 	return least;
 }
@@ -90,9 +128,11 @@ bool turn_begins(struct recorder *r, uint64_t now, uint64_t *stamp)
 	return true;
 }
 
-uint64_t turn_oldest(const struct recorder *r, uint64_t stamp)
+uint64_t turn_oldest(struct recorder *r, uint64_t stamp)
 {
+	uint64_t least = stamp;
+
 	for (unsigned int i = 0; i < r->nr_members; i++)
-		stamp = member_oldest(&r->members[i], stamp);
-	return stamp;
+		least = member_oldest(r, &r->members[i], stamp, least);
+	return least;
 }

@@ -424,8 +424,8 @@ static void versions(void **state)
 	pwrite(fd, &major, 2, offsetof(struct spool_head, major));
 	close(fd);
 	assert_int_equal(reader_open(fake_path("spool"), &r), -EPROTO);
-	assert_non_null(strstr(fail_text(), "9.1"));
-	assert_non_null(strstr(fail_text(), "2.1"));
+	assert_non_null(strstr(fail_text(), "9.2"));
+	assert_non_null(strstr(fail_text(), "2.2"));
 	fake_free(f);
 }
 
