@@ -33,7 +33,10 @@ static void *many(void *n)
 int main(int argc, char **argv)
 {
 	pthread_t t;
+	char c;
 	fd = open("/dev/null", O_WRONLY);
+	if (argc > 2 && read(0, &c, 1) != 1)
+		_exit(4);
 	pthread_create(&t, NULL, many, (void *)atol(argv[1]));
 	many((void *)atol(argv[1]));
 	pthread_join(t, NULL);
@@ -118,6 +121,111 @@ def test_each_write_encloses_its_system_call(w):
     table = w.run("sched", "latency").stdout.decode()
     assert all(re.search(rf"-{tid} .* ms", table) for tid in calls), table
     assert instances() == [] and settings() == before
+
+
+def writers(lines, kernel):
+    """How many bytes each thread has put: by its calls, or by the kernel."""
+    counts = {}
+    for k, tid, _, event, rest in lines:
+        if k == kernel and (re.search("count: 0x0*1$", rest) if kernel else event == "function" and "put" in rest):
+            counts[tid] = counts.get(tid, 0) + 1
+    return counts
+
+
+def check_threads(w, nr):
+    """Nobody else is in the kernel's part, and the threads are there from their first to their last byte."""
+    lines = report(w)
+    calls = writers(lines, False)
+    assert sorted(calls.values()) == [nr, nr], calls
+    assert writers(lines, True) == calls, (writers(lines, True), calls)
+    others = {l[1] for l in lines if l[0] and l[3] == "sys_enter_write"} - set(calls)
+    assert not [t for t in others if os.path.exists(f"/proc/{t}")], others
+    assert instances() == []
+
+
+def test_threads_of_a_program_alone(w):
+    """-F: of the program's threads, also those that it makes; -P is so by itself. Beside them somebody else writes."""
+    tracefs()
+    nr = 300
+    prog = w.compile("writes", WRITES)
+    flags = ("-k", "-e", "syscalls:sys_enter_write", "-p", "function", "-l", "put")
+    with subprocess.Popen(["sh", "-c", "while :; do echo > /dev/null; done"]) as other:
+        try:
+            w.run("record", "-q", "-F", *flags, "--", prog, nr)
+            check_threads(w, nr)
+            with subprocess.Popen([prog, str(nr), "wait"], stdin=subprocess.PIPE, env=w.env) as p, \
+                    subprocess.Popen([BIN, "record", *flags, "-P", str(p.pid)], cwd=w.dir, env=w.env, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.PIPE) as r:
+                said = b""
+                while b"Ctrl-C to end" not in said:
+                    said += (line := r.stderr.readline())
+                    assert line, said
+                p.communicate(b"x")
+                said += r.communicate()[1]
+                assert r.returncode == 0, said
+            check_threads(w, nr)
+            # without it the other one is there, too
+            w.run("record", "-q", *flags, "--", prog, nr)
+            assert other.pid in {l[1] for l in report(w) if l[0]}
+        finally:
+            other.kill()
+    w.run("clean")
+
+
+def test_kernel_tracer(w):
+    """The kernel's tracer in the instance; one that the kernel refuses is refused with its reason and the list."""
+    tracefs()
+    before = settings()
+    with open(TRACING + "/available_tracers", encoding="ascii") as f:
+        tracers = f.read().split()
+    p = w.run("record", "-q", "-k", "-F", "--kernel-tracer", "function", "--", w.prog, "fork", "1", status=None)
+    if p.returncode:
+        assert b"--kernel-tracer function: the kernel " in p.stderr and " ".join(tracers).encode() in p.stderr, p.stderr
+        assert "function" not in tracers or b"refuses this tracer: " in p.stderr, p.stderr
+    else:
+        lines = report(w)
+        calls = {l[1] for l in lines if not l[0]}
+        kernel = [l for l in lines if l[0] and l[3] == "function"]
+        assert kernel and {l[1] for l in kernel} <= calls, (len(kernel), calls)
+    w.run("record", "-q", "-k", "--kernel-tracer", "nop", "-e", "sched_process_exit", "--", w.prog, "fork", "1")
+    assert "sched_process_exit" in {l[3] for l in report(w) if l[0]}
+    alone = [t for t in tracers if t in ("blk", "mmiotrace", "wakeup_dl", "hwlat")][:1]
+    for name, why in [("functoin", "no such tracer, did you mean function"), ("xyz", "no such tracer. It has: ")] + \
+            [(t, f"`vestige start -k -p {t}`") for t in alone if t == "blk"]:
+        if name == "functoin" and "function" not in tracers:
+            continue
+        err = w.run("record", "-k", "--kernel-tracer", name, "--", w.prog, status=125).stderr.decode()
+        assert why in err and err.count("\n") == 1, err
+    assert b"goes with -k" in w.run("record", "--kernel-tracer", "nop", "--", w.prog, status=125).stderr
+    assert instances() == [] and settings() == before
+
+
+def test_no_event_is_left(w):
+    tracefs()
+    for words in (["-v", "-e", "sched"], ["-e", "sched_switch", "-v", "-e", "sched"]):
+        err = w.run("record", "-k", *words, "--", w.prog, status=125).stderr
+        assert b"-e" in err and b"in front of -v" in err and err.count(b"\n") == 1, err
+    p = w.run("record", "-q", "-k", "-i", "-e", "nosuch_event", "--", w.prog, "fork", "1")
+    assert b"no event of the kernel is recorded" in p.stderr, p.stderr
+    assert instances() == []
+
+
+def test_the_kernels_half_is_kept(w):
+    """Where the file cannot be written both halves stay, and the command that is named makes one file of them."""
+    tracefs()
+    p = w.run("record", "-q", "-k", "-e", "sched_process_exit", "-e", "sys_exit_mkdir", "--", "mkdir", "trace.dat", status=125)
+    spool, = (n for n in os.listdir(w.dir) if re.fullmatch(r"trace\.dat\.spool\.\d+", n))
+    assert f"{spool}.kernel, which".encode() in p.stderr, p.stderr
+    convert = re.search(r"`vestige (convert \S+ \S+)` writes both", p.stderr.decode())[1].split()
+    os.rmdir(w.path("trace.dat"))
+    w.run(*convert)
+    lines = report(w)
+    assert {"sys_exit_mkdir", "sched_process_exit"} <= {l[3] for l in lines if l[0]}, p.stderr
+    assert [l for l in lines if not l[0]]
+    w.run("recover", spool, "-o", "again.dat")
+    assert w.run("report", "again.dat").stdout == w.run("report").stdout
+    for name in (spool, spool + ".kernel"):
+        os.unlink(w.path(name))
 
 
 def test_views_show_both(w):

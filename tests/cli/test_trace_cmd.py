@@ -101,7 +101,7 @@ def test_a_flag_of_trace_cmd_alone_says_why(w):
             else:  # it is a flag here that means another thing
                 assert flag in w.run("help", command).stdout.decode(), (command, flag, err)
     assert checked > 40, checked
-    assert b"recorded, always" in w.run("record", "-F", "true", status=125).stderr
+    assert b"recorded, always" in w.run("record", "-c", "true", status=125).stderr
     assert b"did you mean" not in w.run("record", "--temp=/tmp", "true", status=125).stderr
 
 

@@ -14,6 +14,7 @@
 #include "tools/cli/view_flags.h"
 #include "tools/export/exporter.h"
 #include "tools/record/progress.h"
+#include "tools/record/record.h"
 
 struct options {
 	const struct exporter *to;
@@ -28,7 +29,7 @@ static int convert(const char *input, const char *output, const struct exporter 
 		   bool quiet, uint64_t part_bytes, struct view *v,
 		   int (*open)(const char *path, struct reader **out))
 {
-	struct reader *r = NULL;
+	struct reader *r = NULL, *half = NULL;
 	struct progress p;
 	int err;
 
@@ -40,7 +41,8 @@ static int convert(const char *input, const char *output, const struct exporter 
 		p.view = v;
 		r = v->r;
 	} else if (!err) {
-		p.kernel = r->second;
+		err = record_kernel_half(input, r, &half);
+		p.kernel = half ? half : r->second;
 	}
 	if (!err)
 		err = progress_write(&p, to, plain, r);
@@ -50,6 +52,7 @@ static int convert(const char *input, const char *output, const struct exporter 
 		view_close(p.view);
 	else
 		reader_close(r);
+	reader_close(half);
 	return err;
 }
 

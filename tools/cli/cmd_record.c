@@ -186,6 +186,13 @@ static const struct flag flags[] = {
 	 "the "
 	 "program's",
 	 NULL, offsetof(struct record_options, kernel)},
+	{0, "kernel-tracer", "TRACER",
+	 "with -k: the kernel's tracer, too, in its buffer: function, function_graph ...", NULL,
+	 offsetof(struct record_options, kernel_tracer)},
+	{'F', NULL, NULL,
+	 "with -k: the kernel's part is of the program's threads and its children's alone, as it "
+	 "always is with -P",
+	 NULL, offsetof(struct record_options, kernel_limited)},
 	{'P', NULL, "PID",
 	 "record process PID, which runs already, until Ctrl-C or its end; it gets the engine if "
 	 "it has none (may be repeated)",
@@ -279,6 +286,15 @@ static void part_events(struct record_options *opt)
 		kept++;
 	}
 	opt->nr_patterns = kept;
+}
+
+/* Is anything of the kernel named that is recorded? */
+static bool records_kernel(const struct record_options *opt)
+{
+	for (unsigned int i = 0; i < opt->nr_kernel_events; i++)
+		if (!opt->kernel_events[i].negated)
+			return true;
+	return opt->kernel_tracer;
 }
 
 /* The program's events that are not recorded get their `!`, each word of a list. */
@@ -453,8 +469,12 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (opt.kernel)
 		part_events(&opt);
-	if (opt.kernel && !opt.nr_kernel_events)
-		return options_wrong(c, "-k: name the kernel's events with -e");
+	if (opt.kernel_tracer && !opt.kernel)
+		return options_wrong(c, "--kernel-tracer goes with -k");
+	if (opt.kernel && !records_kernel(&opt))
+		return options_wrong(c, "-k: name the kernel's events with -e, in front of -v, or "
+					"its tracer with --kernel-tracer");
+	opt.kernel_limited |= opt.nr_pids > 0;
 	if (negate(&opt)) {
 		note("%s", fail_text());
 		return CMD_OURS;

@@ -273,22 +273,16 @@ static int launch(struct flight *fl)
 	return err;
 }
 
-static int start_kernel(struct flight *fl)
-{
-	int err = kernel_record_new(fl->opt.kernel_events, fl->opt.nr_kernel_events,
-				    fl->opt.ignore_missing, fl->opt.output, &fl->kernel);
-
-	return err ? err : kernel_record_start(fl->kernel);
-}
-
 static int start_all(struct flight *fl)
 {
 	int err = borrowed_new("flight", &fl->borrowed);
 
 	if (!err && fl->opt.argv && fl->opt.argv[0])
 		err = launch(fl);
-	if (!err && fl->opt.kernel)
-		err = start_kernel(fl);
+	if (!err)
+		err = record_kernel(&fl->opt, &fl->kernel);
+	if (!err)
+		err = record_kernel_start(&fl->opt, fl->kernel, fl->opt.pids, fl->opt.nr_pids);
 
 	for (unsigned int i = 0; i < fl->opt.nr_pids && !err; i++) {
 		char name[16];

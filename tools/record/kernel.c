@@ -25,9 +25,8 @@
 #include "tools/base/time_ns.h"
 #include "tools/dat/dat_format.h"
 #include "tools/export/dat_sections.h"
+#include "tools/record/kernel_choose.h"
 #include "tools/record/kernel_meta.h"
-#include "tools/target/event_names.h"
-#include "tools/target/suggest.h"
 #include "tools/target/target.h"
 
 #define PREFIX	     "vestige."
@@ -108,52 +107,6 @@ static int make_instance(struct kernel_record *k)
 	return k->at ? fail(EIO, "cannot use the kernel's instance %s", k->name) : err;
 }
 
-struct enabling {
-	struct kernel_record *k;
-	bool off;
-};
-
-static int write_event(const struct enabling *e, const char *name)
-{
-	char text[512];
-	int n = snprintf(text, sizeof(text), "%s%s", e->off ? "!" : "", name);
-
-	if (n >= (int)sizeof(text))
-		return -EINVAL;
-	return target_write(e->k->at, "set_event", text, (size_t)n, false);
-}
-
-static int enable_one(void *arg, const char *system, const char *event)
-{
-	char text[512];
-
-	snprintf(text, sizeof(text), "%s:%s", system, event);
-	return write_event(arg, text);
-}
-
-static int enable(struct kernel_record *k, const struct kernel_event_wish *wish,
-		  bool ignore_missing)
-{
-	const char *event = wish->name;
-	struct enabling e = {k, wish->negated};
-	char near[128];
-	int err = strpbrk(event, "*?[") ? event_names_each(k->top, event, enable_one, &e)
-					: write_event(&e, strcmp(event, "all") ? event : "*:*");
-
-	if (err != -EINVAL)
-		return err;
-	if (ignore_missing) {
-		note("-e %s: the kernel has no such event, it is left out", event);
-		return 0;
-	}
-	if (suggest(k->top, "available_events", event, near, sizeof(near)))
-		return fail(EINVAL, "-e %s: the kernel has no such event, did you mean %s?", event,
-			    near);
-	return fail(EINVAL,
-		    "-e %s: the kernel has no such event (the program's are named prog:EVENT)",
-		    event);
-}
-
 /* Where a CPU's pages wait: a file without a name beside the output. */
 static int open_spool(const char *output)
 {
@@ -223,8 +176,8 @@ static int open_cpus(struct kernel_record *k, const char *output)
 	return k->page ? 0 : fail(ENOMEM, "out of memory");
 }
 
-int kernel_record_new(const struct kernel_event_wish *events, unsigned int nr, bool ignore_missing,
-		      const char *output, struct kernel_record **out)
+int kernel_record_new(const struct kernel_wish *wish, const char *output,
+		      struct kernel_record **out)
 {
 	static const struct {
 		const char *file, *text;
@@ -241,8 +194,8 @@ int kernel_record_new(const struct kernel_event_wish *events, unsigned int nr, b
 		err = make_instance(k);
 	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(*settings); i++)
 		err = target_set(k->at, settings[i].file, settings[i].text);
-	for (unsigned int i = 0; !err && i < nr; i++)
-		err = enable(k, &events[i], ignore_missing);
+	if (!err)
+		err = kernel_choose(k->top, k->at, wish);
 	if (!err)
 		err = open_cpus(k, output);
 	if (!err) {
@@ -310,6 +263,11 @@ static void put_marks(struct kernel_record *k)
 			return;
 		k->nr_marks++;
 	}
+}
+
+int kernel_record_limit(struct kernel_record *k, const int *pids, unsigned int nr)
+{
+	return kernel_choose_threads(k->at, pids, nr);
 }
 
 int kernel_record_start(struct kernel_record *k)

@@ -21,15 +21,28 @@ struct kernel_event_wish {
 	bool negated;
 };
 
+struct kernel_wish {
+	const struct kernel_event_wish *events;
+	unsigned int nr_events;
+	bool ignore_missing; /* an event that the kernel does not have is left out, with a note */
+	const char *tracer;  /* of available_tracers; NULL: events alone */
+};
+
 /*
  * kernel_record_new() - make the instance; nothing is recorded yet.
- * @events: @nr of them. @ignore_missing: one that the kernel does not have is left out, with a note.
- * @output: beside this file the records wait, in files without a name.
+ * @wish: what is recorded. @output: beside this file the records wait, in files without a name.
  * Return: 0 or -errno with fail() set.
  */
-int kernel_record_new(const struct kernel_event_wish *events, unsigned int nr, bool ignore_missing,
-		      const char *output, struct kernel_record **out);
+int kernel_record_new(const struct kernel_wish *wish, const char *output,
+		      struct kernel_record **out);
 void kernel_record_free(struct kernel_record *k); /* NULL: nothing */
+
+/*
+ * kernel_record_limit() - before the start: only the threads of these processes, and those that they
+ * make. @pids: @nr of them, 1 or more. Return: as above; ESRCH: none has a thread; ENOTSUP: this is a PID
+ * namespace, whose numbers the kernel's filter does not have.
+ */
+int kernel_record_limit(struct kernel_record *k, const int *pids, unsigned int nr);
 
 /* Record from now on. Take what there is; now and then, and at the end. Return: as above. */
 int kernel_record_start(struct kernel_record *k);

@@ -372,6 +372,8 @@ static int start(struct record_run *run)
 	int err;
 
 	err = launch_start(l, run->opt.argv, false);
+	if (!err && run->opt.kernel_limited && !l->ended)
+		err = record_kernel_start(&run->opt, run->kernel, &l->pid, 1);
 	if (err)
 		return err;
 	if (l->ended) {
@@ -402,8 +404,8 @@ static int run_it(struct record_run *run, int signals)
 		run->spool, &run->recorder);
 	if (err)
 		return err;
-	if (run->kernel)
-		err = kernel_record_start(run->kernel);
+	if (!run->opt.kernel_limited)
+		err = record_kernel_start(&run->opt, run->kernel, NULL, 0);
 	if (!err)
 		err = start(run);
 	if (!err && !run->ended) {
@@ -443,7 +445,7 @@ int record_whole(struct record_run *run, const char *cmdline,
 	int signals, err = record_spool(run, cmdline);
 
 	if (!err)
-		err = record_kernel(run);
+		err = record_kernel(&run->opt, &run->kernel);
 	signals = err ? err : record_signals();
 	if (signals < 0) {
 		err = fail(EIO, "%s", fail_text());

@@ -43,6 +43,8 @@ struct record_options {
 	bool kernel;	      /* its events, too */
 	struct kernel_event_wish kernel_events[RECORD_MAX_PATTERNS];
 	unsigned int nr_kernel_events;
+	const char *kernel_tracer; /* NULL: its events alone */
+	bool kernel_limited;	   /* to the threads of the program or the processes */
 	const char *options[RECORD_MAX_OPTIONS]; /* words of trace_options */
 	unsigned int nr_options;
 	const char *boot;	   /* more words of VESTIGE_BOOT; NULL: none */
@@ -72,5 +74,13 @@ int record(const struct record_options *opt);
  * opt->pids. Return: 0 or -errno with fail() set: there is none.
  */
 int record_take_session(struct record_options *opt);
+
+/*
+ * record_kernel_half() - what `record -k` has left beside a spool when its writing was ended: SPOOL.kernel.
+ * @spool: the path; of another file there is none. @r: it, opened; it gets the names of the kernel's
+ * functions, if the kernel still runs that recorded. @kernel: a reader, to be closed; NULL: there is none.
+ * Return: 0 or -errno with fail() set.
+ */
+int record_kernel_half(const char *spool, struct reader *r, struct reader **kernel);
 
 #endif

@@ -53,8 +53,14 @@ int record_buffer_kb(struct record_options *opt);
  */
 int record_spool(struct record_run *run, const char *cmdline);
 
-/* The kernel's part, if one is asked for: it is made, nothing is recorded yet. As record_spool(). */
-int record_kernel(struct record_run *run);
+/*
+ * record_kernel() - the kernel's part, if one is asked for: it is made, nothing is recorded yet.
+ * record_kernel_start() - it records from now on, of the threads of these @nr processes if it is limited.
+ * As record_spool().
+ */
+int record_kernel(const struct record_options *opt, struct kernel_record **out);
+int record_kernel_start(const struct record_options *opt, struct kernel_record *k, const int *pids,
+			unsigned int nr);
 
 /* The names of the kernel's functions, for its events that have addresses. */
 void record_kernel_symbols(struct symbols *s);

@@ -24,6 +24,8 @@
 #include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
 
+#define KERNEL_HALF ".kernel" /* behind the spool's name */
+
 int record_spool(struct record_run *run, const char *cmdline)
 {
 	struct stat st;
@@ -67,12 +69,20 @@ void record_live(struct record_run *run)
 	spool_on_full(run->spool, live_drop, run->live);
 }
 
-int record_kernel(struct record_run *run)
+int record_kernel(const struct record_options *opt, struct kernel_record **out)
 {
-	if (!run->opt.kernel)
-		return 0;
-	return kernel_record_new(run->opt.kernel_events, run->opt.nr_kernel_events,
-				 run->opt.ignore_missing, run->opt.output, &run->kernel);
+	const struct kernel_wish wish = {opt->kernel_events, opt->nr_kernel_events,
+					 opt->ignore_missing, opt->kernel_tracer};
+
+	return opt->kernel ? kernel_record_new(&wish, opt->output, out) : 0;
+}
+
+int record_kernel_start(const struct record_options *opt, struct kernel_record *k, const int *pids,
+			unsigned int nr)
+{
+	int err = k && opt->kernel_limited ? kernel_record_limit(k, pids, nr) : 0;
+
+	return err || !k ? err : kernel_record_start(k);
 }
 
 /* The kernel's part ends: the program's stays whole, whatever becomes of it. */
@@ -80,8 +90,8 @@ static void end_kernel(struct record_run *run)
 {
 	int err;
 
-	if (snprintf(run->kernel_path, sizeof(run->kernel_path), "%s.kernel", run->spool_path) >=
-	    (int)sizeof(run->kernel_path))
+	if (snprintf(run->kernel_path, sizeof(run->kernel_path), "%s" KERNEL_HALF,
+		     run->spool_path) >= (int)sizeof(run->kernel_path))
 		err = fail(ENAMETOOLONG, "%s is too long a name", run->opt.output);
 	else
 		err = kernel_record_end(run->kernel, run->kernel_path);
@@ -154,6 +164,30 @@ void record_kernel_symbols(struct symbols *s)
 	if (strstr(text, "\nf"))
 		symbols_add_kallsyms(s, text, bytes);
 	free(text);
+}
+
+/* Was the file written since this machine has started? Names of another start are at other addresses. */
+static bool is_of_this_boot(const struct stat *st)
+{
+	return (uint64_t)st->st_mtime * 1000000000 >=
+	       time_ns(CLOCK_REALTIME) - time_ns(CLOCK_BOOTTIME);
+}
+
+int record_kernel_half(const char *spool, struct reader *r, struct reader **kernel)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int err;
+
+	*kernel = NULL;
+	if (!strstr(spool, ".spool.") ||
+	    snprintf(path, sizeof(path), "%s" KERNEL_HALF, spool) >= (int)sizeof(path) ||
+	    stat(path, &st))
+		return 0;
+	err = reader_open_dat(path, kernel);
+	if (!err && is_of_this_boot(&st))
+		record_kernel_symbols(r->symbols);
+	return err;
 }
 
 /* The messages about the kernel's part at the end. */
@@ -242,6 +276,7 @@ void record_output(struct record_run *run)
 	note("what was recorded is in %s: `vestige report %s` reads it", run->spool_path,
 	     shell_word(run->spool_path, words[0]));
 	if (run->kernel_path[0])
-		note("what the kernel recorded is in %s, which `trace-cmd report` reads, too",
-		     run->kernel_path);
+		note("what the kernel recorded is in %s, which `trace-cmd report` reads: `%s` "
+		     "writes both into %s",
+		     run->kernel_path, convert, run->opt.output);
 }

@@ -480,8 +480,8 @@ static int drain(struct record_run *run, int signals)
 	err = with_each(run, choose);
 	if (!err)
 		err = with_each(run, check_functions);
-	if (!err && run->kernel)
-		err = kernel_record_start(run->kernel);
+	if (!err)
+		err = record_kernel_start(&run->opt, run->kernel, run->opt.pids, run->opt.nr_pids);
 	if (!err)
 		err = with_each(run, switch_on);
 	if (!err && !run->opt.quiet)
