@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige bootgraph`: when the initialisers ran, as SVG. Tests: tests/engine/tracers/initcall. */
 #include "tools/cli/file_text.h"
+#include "tools/cli/pager.h"
 #include "tools/text/boot_graph.h"
 
 static const struct flag flags[] = {FLAGS_END};
@@ -19,6 +20,6 @@ const struct command command_bootgraph = {
 		"a bar for each initialiser, in the order in which they began.\n"
 		"\n"
 		"  vestige record -p initcall ./program && vestige bootgraph > boot.svg\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

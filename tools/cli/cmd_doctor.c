@@ -17,6 +17,7 @@
 #include "tools/base/system_path.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/doctor_machine.h"
+#include "tools/cli/pager.h"
 #include "tools/code/unmodified.h"
 #include "tools/record/inspect.h"
 #include "tools/target/kept.h"
@@ -351,6 +352,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "no program is named");
 	if (argc && flags.json)
 		return options_wrong(c, "--json is of the machine, without a program: %s", argv[0]);
+	pager_begin();
 	if (!argc) {
 		err = doctor_machine(flags.json);
 		return cmd_end(err);
@@ -386,7 +388,7 @@ const struct command command_doctor = {
 		"that.\n",
 	.more = "PROG is started with the engine and ended before its main(), without --object.\n"
 		"The exit status is 0 if something can be traced, 1 if nothing can.\n",
-	.flags = (const struct flag *const[]){flag_rows, NULL},
+	.flags = (const struct flag *const[]){flag_rows, pager_flags, NULL},
 	.runs_program = true,
 	.run = run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige dump`: what a trace.dat holds besides records. Tests: tests/cli/test_dump.py. */
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 
 #include "tools/report/dump.h"
 
@@ -57,6 +58,6 @@ const struct command command_dump = {
 	.help = "Print what FILE (a trace.dat of any writer; default: trace.dat) holds besides "
 		"records, as\n"
 		"`trace-cmd dump` does.\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

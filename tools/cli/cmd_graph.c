@@ -3,6 +3,7 @@
  * `vestige graph`: the command; text/graph_tree.c prints. Tests: tests/cli/test_views.py.
  */
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -67,6 +68,6 @@ const struct command command_graph = {
 		"tree beneath it.\nWhere stacks of coroutines or signal handlers were suspended, "
 		"SUSPENDED is the\ntime in which the function was the innermost call of such a "
 		"stack. TOTAL includes\nit, SELF does not.\n",
-	.flags = (const struct flag *const[]){view_flags, flags, NULL},
+	.flags = (const struct flag *const[]){view_flags, flags, pager_flags, NULL},
 	.run = run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige hist`. Tests: tests/cli/test_hist.py. */
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 
 #include "tools/report/hist.h"
 
@@ -36,6 +37,6 @@ const struct command command_hist = {
 		"frequent\nfirst, and below it a tree of its callers, as `trace-cmd hist` does. "
 		"Histograms "
 		"of fields are\nhist triggers: vestige-events(7).\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

@@ -7,6 +7,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 #include "tools/cli/view_flags.h"
 #include "tools/kft/kd.h"
 
@@ -138,6 +139,6 @@ const struct command command_kd = {
 		"  vestige kd -n 20 kft.log\n"
 		"  vestige kd -s l -f Fcl kft.log\n"
 		"  vestige kd -c -l -i --names System.map raw.log\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

@@ -19,6 +19,7 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/cli/list_target.h"
+#include "tools/cli/pager.h"
 #include "tools/code/demangle.h"
 #include "tools/reader/reader.h"
 #include "tools/record/inspect.h"
@@ -284,6 +285,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if ((opt.of.fields || opt.of.filters || opt.of.triggers || opt.of.full) && !opt.of.events)
 		return options_wrong(c, "-F, --full, -l and -R go with -e");
+	pager_begin();
 	if (!list_target_any(&opt.of) && !of_target)
 		return options_wrong(c,
 				     "say what to list: -f functions, -t tracers, -e events ...");
@@ -309,7 +311,7 @@ const struct command command_list = {
 	.more = "PROG is started with the engine and ended before its main(). FILE is an area, or "
 		"a\ntrace.dat (default: trace.dat). A trace.dat does not know which functions can "
 		"be\ntraced: all are listed.\n",
-	.flags = (const struct flag *const[]){flags, which_flags, NULL},
+	.flags = (const struct flag *const[]){flags, which_flags, pager_flags, NULL},
 	.runs_program = true,
 	.run = run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige mem`. Tests: tests/cli/test_mem.py. */
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 
 #include "tools/report/mem.h"
 
@@ -35,6 +36,6 @@ const struct command command_mem = {
 		"and\nkmem:kfree of FILE (default: trace.dat), of a program or of the kernel. The "
 		"one that "
 		"wastes\nmost is first.\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

@@ -4,6 +4,7 @@
  * text/profile_hits.c, of function records, how often each function was called. Tests: tests/cli.
  */
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 
 #include <string.h>
 
@@ -107,6 +108,6 @@ const struct command command_profile = {
 		"has no times: it gives\nthe number of calls.\nWhere stacks of coroutines or "
 		"signal handlers were suspended, SUSPENDED is the\ntime in which the function was "
 		"the innermost call of such a stack. TOTAL includes\nit, SELF does not.\n",
-	.flags = (const struct flag *const[]){view_flags, flags, NULL},
+	.flags = (const struct flag *const[]){view_flags, flags, pager_flags, NULL},
 	.run = run,
 };

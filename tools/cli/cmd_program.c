@@ -47,7 +47,6 @@ bool cmd_is_program(const char *word)
 static int show(const char *path)
 {
 	struct replay_options opt = {0};
-	struct pager pager;
 	struct view v;
 	int ret;
 
@@ -55,9 +54,9 @@ static int show(const char *path)
 	v.path = path;
 	ret = view_open_calls(&v);
 	if (!ret) {
-		pager_start(&pager);
+		pager_begin();
 		ret = replay_print(&v, &opt);
-		pager_end(&pager);
+		pager_end();
 	}
 	view_close(&v);
 	return ret;

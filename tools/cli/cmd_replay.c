@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige replay`: the graph of calls with durations. Tests: tests/cli/test_views.py. */
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,6 @@ const struct command command_replay = {
 		"without\nshown calls of its own takes one line. An event of a thread whose calls "
 		"are "
 		"shown, of the kernel's\nbuffer of `record -k`, too, is a comment between them.\n",
-	.flags = (const struct flag *const[]){view_flags, flags, NULL},
+	.flags = (const struct flag *const[]){view_flags, flags, pager_flags, NULL},
 	.run = run,
 };

@@ -4,6 +4,7 @@
  * Tests: tests/cli/test_report.py.
  */
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -420,6 +421,6 @@ const struct command command_report = {
 		"in order "
 		"of\n"
 		"time, as `trace-cmd report` prints them: all its buffers, several files merged.\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

@@ -4,6 +4,7 @@
  * events that the views are made of. Tests: tests/cli/test_sched.py.
  */
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -148,6 +149,6 @@ const struct command command_sched = {
 		"as folded\n            lines for flame graphs\n",
 	.more = "`vestige sched record [-o FILE] [-q] [--] PROG [ARGS]` records the events\nfor "
 		"this.\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

@@ -5,6 +5,7 @@
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/cli/pager.h"
 
 struct stack {
 	bool start, stop, reset;
@@ -65,6 +66,6 @@ const struct command command_stack = {
 	.what = "print the deepest stack that a process had",
 	.help = "Without --start, --stop and --reset: print the deepest stack that was found since "
 		"--start,\nas the control file stack_trace.\n",
-	.flags = (const struct flag *const[]){control_flags, flags, NULL},
+	.flags = (const struct flag *const[]){control_flags, flags, pager_flags, NULL},
 	.run = run,
 };

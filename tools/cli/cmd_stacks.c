@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige stacks`: samples by stack, folded. Tests: tests/engine/tracers/sysprof. */
 #include "tools/cli/file_text.h"
+#include "tools/cli/pager.h"
 #include "tools/text/folded_text.h"
 
 static const struct flag flags[] = {FLAGS_END};
@@ -20,6 +21,6 @@ const struct command command_stacks = {
 		"\n"
 		"  vestige record -p sysprof ./program && vestige stacks | flamegraph.pl > "
 		"cpu.svg\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

@@ -9,6 +9,7 @@
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/cli/pager.h"
 
 struct flags {
 	bool top, options;
@@ -365,6 +366,6 @@ const struct command command_stat = {
 	.help = "Print what is switched on in a process: tracer, events, filters, triggers, "
 		"buffers, "
 		"clock and CPUs, where they are not as at its start.\n",
-	.flags = (const struct flag *const[]){control_buffers_flags, flags, NULL},
+	.flags = (const struct flag *const[]){control_buffers_flags, flags, pager_flags, NULL},
 	.run = run,
 };

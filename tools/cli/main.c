@@ -8,6 +8,7 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/complete.h"
+#include "tools/cli/pager.h"
 
 /* clang-format off */
 /* By what they are for; the help has them in this order, below the headings of groups[]. */
@@ -151,6 +152,9 @@ int main(int argc, char **argv)
 {
 	int status = run(argc, argv);
 
+	/* a user who has quit the pager has seen enough */
+	if (pager_end())
+		return status;
 	/* Report a full disk or a closed pipe: the output is not complete. */
 	if (fflush(stdout) && !status) {
 		note("cannot write to stdout");

@@ -11,6 +11,7 @@
 #include "tools/base/nearest.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/cli/pager.h"
 #include "tools/cli/trace_cmd_flags.h"
 
 #define COLUMNS	   80
@@ -104,7 +105,8 @@ static int no_value(const struct parser *r, const struct flag *f)
 
 static int take(struct parser *r, const struct flag *f, size_t table, const char *value)
 {
-	char *to = f == &help_flag ? NULL : r->to[table];
+	const bool own = f != &help_flag && r->p.command->flags[table] != pager_flags;
+	char *to = own ? r->to[table] : NULL;
 
 	r->p.flag = f;
 	if (f->value && !*value)
@@ -246,6 +248,15 @@ static int parse_long(struct parser *r, const char *name)
 	return err ? err : -1;
 }
 
+/* Does the command print what a person reads? */
+static bool prints(const struct command *c)
+{
+	for (size_t t = 0; c->flags && c->flags[t]; t++)
+		if (c->flags[t] == pager_flags)
+			return true;
+	return false;
+}
+
 int options_parse(const struct command *c, void *const *to, int *argc, char ***argv)
 {
 	struct parser r = {.p = {.command = c}, .to = to, .argv = *argv, .argc = *argc, .at = 1};
@@ -279,6 +290,8 @@ int options_parse(const struct command *c, void *const *to, int *argc, char ***a
 	if (status < 0 && nr && !*c->words)
 		status = options_wrong(
 			c, "%s: %s", c->no_words ? c->no_words : "it takes no arguments", words[0]);
+	if (status < 0 && prints(c) && !c->runs_program)
+		pager_begin();
 	return status;
 }
 

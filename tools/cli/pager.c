@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See pager.h. Tests: tests/cli/test_views.py. */
+/*
+ * See pager.h. Up to two processes stand between us and the terminal: one of ours that paints the
+ * lines, and the pager behind it. The printers know neither. Tests: tests/cli/test_pager.py, test_views.py.
+ */
 #include "tools/cli/pager.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,49 +14,181 @@
 #include <unistd.h>
 
 #include "tools/base/child.h"
+#include "tools/cli/cmd.h"
+#include "tools/text/paint.h"
 
-void pager_start(struct pager *p)
+#define LINE_BYTES 65536u /* a longer one is not painted */
+
+static struct {
+	bool no_pager;
+	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
+	pid_t children[2]; /* the painter, the pager; 0 none */
+	int stdout_was;
+	bool on;
+} pager;
+
+static int take_color(const struct parsing *p, void *to, const char *value)
 {
-	const char *command = getenv("PAGER");
-	int fds[2];
+	static const char *const words[] = {"auto", "always", "never"};
 
-	p->pid = 0;
+	(void)to;
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(value, words[i])) {
+			pager.colour = i;
+			return 0;
+		}
+	return options_bad(p, "not auto, always or never", value);
+}
+
+static int take_no_pager(const struct parsing *p, void *to, const char *value)
+{
+	(void)p;
+	(void)to;
+	(void)value;
+	pager.no_pager = true;
+	return 0;
+}
+
+const struct flag pager_flags[] = {
+	{0, "color", "WHEN", "colours: auto (on a terminal, the default), always or never",
+	 take_color, 0},
+	{0, "no-pager", NULL, "on a terminal, too, print without a pager", take_no_pager, 0},
+	FLAGS_END};
+
+static bool wants_colour(bool tty)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (pager.colour != COLOUR_AUTO)
+		return pager.colour == COLOUR_ALWAYS;
+	return tty && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+/* NULL: there is none. */
+static const char *pager_command(void)
+{
+	const char *command = getenv("VESTIGE_PAGER");
+
 	if (!command)
-		command = "less";
-	if (!isatty(STDOUT_FILENO) || !*command || !strcmp(command, "cat") || pipe2(fds, O_CLOEXEC))
-		return;
+		command = getenv("PAGER");
+	if (!command)
+		command = cmd_is_program("less") ? "less" : "";
+	return *command && strcmp(command, "cat") != 0 ? command : NULL;
+}
+
+/* In a process of its own: lines from stdin, painted, to stdout. */
+static void paint(void)
+{
+	static char line[LINE_BYTES];
+	size_t used = 0, from;
+	bool json = false, begun = false, amid = false;
+	struct out o;
+	ssize_t n;
+
+	if (out_init(&o, STDOUT_FILENO))
+		_exit(1);
+	while ((n = read(STDIN_FILENO, line + used, sizeof(line) - used)) > 0 ||
+	       (n < 0 && errno == EINTR)) {
+		const char *end;
+
+		used += n > 0 ? (size_t)n : 0;
+		json = begun ? json : used && (line[0] == '{' || line[0] == '[');
+		begun |= used > 0;
+		for (from = 0; (end = memchr(line + from, '\n', used - from));) {
+			size_t bytes = (size_t)(end - line) - from;
+
+			if (json || amid)
+				out_write(&o, line + from, bytes);
+			else
+				paint_line(&o, line + from, bytes);
+			out_write(&o, "\n", 1);
+			amid = false;
+			from += bytes + 1;
+		}
+		if (!from && used == sizeof(line)) {
+			out_write(&o, line, used);
+			from = used;
+			amid = true;
+		}
+		memmove(line, line + from, used - from);
+		used -= from;
+		out_flush(&o);
+		if (o.err)
+			_exit(1);
+	}
+	out_write(&o, line, used);
+	_exit(out_end(&o) ? 1 : 0);
+}
+
+/* A process that reads what stdout gets from now on; without @command it paints. Return: its id; 0: none. */
+static pid_t put_behind(const char *command)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return 0;
 	fflush(stdout);
-	signal(SIGPIPE, SIG_IGN);
-	p->stdout_was = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	p->pid = p->stdout_was < 0 ? -1 : fork();
-	if (!p->pid) {
-		signal(SIGPIPE, SIG_DFL);
+	pid = fork();
+	if (!pid) {
 		dup2(fds[0], STDIN_FILENO);
+		close(fds[1]);
+		close(pager.stdout_was);
+		if (!command) {
+			/* what is written before a Ctrl-C is shown */
+			signal(SIGINT, SIG_IGN);
+			paint();
+		}
+		signal(SIGPIPE, SIG_DFL);
 		/* quit when it fits the screen, colours as they are, no clearing */
 		setenv("LESS", "FRX", 0);
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);
 	}
 	close(fds[0]);
-	if (p->pid > 0) {
+	if (pid > 0)
 		dup2(fds[1], STDOUT_FILENO);
-	} else if (p->stdout_was >= 0) {
-		close(p->stdout_was);
-		p->pid = 0;
-	} else {
-		p->pid = 0;
-	}
 	close(fds[1]);
+	return pid > 0 ? pid : 0;
 }
 
-void pager_end(struct pager *p)
+void pager_begin(void)
 {
-	if (!p->pid)
+	const bool tty = isatty(STDOUT_FILENO), colour = wants_colour(tty);
+	const char *command = tty && !pager.no_pager ? pager_command() : NULL;
+
+	if (pager.on || (!command && !colour))
 		return;
 	fflush(stdout);
-	dup2(p->stdout_was, STDOUT_FILENO);
-	close(p->stdout_was);
-	child_wait(p->pid);
+	pager.stdout_was = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (pager.stdout_was < 0)
+		return;
+	pager.on = true;
+	signal(SIGPIPE, SIG_IGN);
+	/* the one that is next to the terminal comes first */
+	if (command)
+		pager.children[1] = put_behind(command);
+	if (colour)
+		pager.children[0] = put_behind(NULL);
+	if (pager.children[1])
+		signal(SIGINT, SIG_IGN);
+}
+
+bool pager_end(void)
+{
+	bool failed;
+
+	if (!pager.on)
+		return false;
+	failed = fflush(stdout) && errno == EPIPE;
+	dup2(pager.stdout_was, STDOUT_FILENO);
+	close(pager.stdout_was);
+	for (int i = 0; i < 2; i++)
+		if (pager.children[i])
+			child_wait(pager.children[i]);
 	signal(SIGPIPE, SIG_DFL);
-	p->pid = 0;
+	signal(SIGINT, SIG_DFL);
+	memset(pager.children, 0, sizeof(pager.children));
+	pager.on = false;
+	return failed;
 }

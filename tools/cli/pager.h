@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Long text on a terminal goes through a pager. */
+/* What commands print on a terminal has colours and goes through a pager; elsewhere nothing is changed. */
 #ifndef VESTIGE_TOOLS_PAGER_H
 #define VESTIGE_TOOLS_PAGER_H
 
-#include <sys/types.h>
-
-struct pager {
-	pid_t pid; /* 0 none */
-	int stdout_was;
-};
+#include "tools/cli/options.h"
 
 /*
- * pager_start() - if stdout is a terminal, send its output from now on to $PAGER (less, if that is
- * not set; none if it is empty or "cat"). If the pager cannot be run, there is none. Until
- * pager_end() SIGPIPE is ignored.
+ * --color and --no-pager: the last table of a command that prints. options_parse() calls
+ * pager_begin() for such a command, unless flags end at a program's name: it may be called again then, and
+ * the command does. main() calls pager_end().
  */
-void pager_start(struct pager *p);
-/* Wait until the user quits the pager; stdout is the terminal again. */
-void pager_end(struct pager *p);
+extern const struct flag pager_flags[];
+
+/*
+ * pager_begin() - from now on stdout has colours if --color says so, or if it is a terminal and neither
+ * NO_COLOR nor TERM=dumb is in the environment; JSON has none. On a terminal it goes to $VESTIGE_PAGER, else
+ * to $PAGER, else to less, if that is there; an empty one or "cat" is none. Until pager_end() SIGPIPE is
+ * ignored, and with a pager SIGINT, which is its own.
+ */
+void pager_begin(void);
+/* Wait until the user quits the pager; stdout is what it was. Return: whether the user has quit it early. */
+bool pager_end(void);
 
 #endif
