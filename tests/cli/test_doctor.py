@@ -36,6 +36,8 @@ UNPROFILED = ["-nostartfiles", "-l:crt1.o", "-l:crti.o", "-l:crtn.o"]
 def said(w, flags, *more):
     w.compile("prog", TEXT, "-fpatchable-function-entry=0", *flags)
     names = w.run("list", "-f", "./prog").stdout.decode().split()
+    rows = json.loads(w.run("list", "--json", "-f", "./prog").stdout)
+    assert [r["name"] for r in rows] == names and all(r["module"] is r["source"] is None for r in rows), rows
     assert sorted(names) == NAMES, names
     return w.run("doctor", *more, "./prog").stdout.decode()
 

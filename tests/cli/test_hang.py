@@ -3,6 +3,7 @@
 """vestige hang finds the known reasons for which threads of a process wait, with and without the
 engine in it."""
 import ctypes
+import json
 import os
 import re
 import subprocess
@@ -144,6 +145,15 @@ def check(w, env):
                 waited = float(m[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[m[2]]
                 assert 0.25 <= waited <= took + 0.1, (line, took)
                 assert (function in stack) if function else stack == ["(no stack: to stop it would end its system call)"], text
+            rows = json.loads(w.run("hang", "--json", p.pid).stdout)
+            tids = {t["comm"]: t["tid"] for t in rows["threads"]}
+            assert sorted(rows["deadlocks"][0]) == sorted((tids["forth"], tids["back"])) and len(rows["deadlocks"]) == 1, rows
+            for t in rows["threads"]:
+                line, stack = found[t["comm"]]
+                assert line.startswith(f"{t['comm']}-{t['tid']} waits for ") and line.endswith(": " + t["waits_for"]), (line, t)
+                assert 0 < t["since"] < took * 1e9 + 1e9 and t["state"] == "S", t
+                assert [f["name"] for f in t["stack"]] == ([] if stack[0].startswith("(no stack") else stack), (stack, t)
+            assert {t["comm"]: t["holder"] for t in rows["threads"]}["writes"] == tids["main-one"], rows
             # the process was not disturbed, and a second look finds the same
             stands_still(p.pid, NAMES)
             again = threads(w.run("hang", p.pid).stdout.decode())

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """vestige sched has the known reasons and times for which threads wait, by the program's own clock
 and perf sched."""
+import json
 import os
 import re
 import subprocess
@@ -357,6 +358,28 @@ def test_views(w):
     shown = [l for l in w.run("sched", "map", "t.dat").stdout.decode().splitlines() if "*" in l]
     assert len(shown) == len(re.findall(r" sched_switch: ", text)), len(shown)
     assert len(re.findall(r" => \w+-\d+$", "\n".join(shown), re.M)) == len(latency)
+
+
+def test_json(w):
+    """The rows of the text with the same numbers."""
+    needs_tracepoints()
+    recorded(w)
+    keys = {"latency": ("running", "runnable", "blocked", "average", "longest"), "waits": ("blocked", "average", "longest"),
+            "timehist": ("blocked", "delay", "running")}
+    for view, names in keys.items():
+        lines = [l for l in w.run("sched", view, "t.dat").stdout.decode().splitlines() if not l.startswith("#")]
+        rows = json.loads(w.run("sched", view, "--json", "t.dat").stdout)
+        assert len(rows) == len(lines) > 0, (view, len(rows), len(lines))
+        for line, row in zip(lines, rows):
+            assert f"{row['comm']}-{row['tid']} " in line, (line, row)
+            shown = [float(n) * UNITS[u] for n, u in DURATION.findall(line)]
+            for name, seconds in zip(names, shown):
+                assert abs(row[name] / 1e9 - seconds) <= seconds * 0.001 + 1e-9, (name, line, row)
+            assert view == "latency" or line.endswith("  " + row["why" if view == "waits" else "then"]), (line, row)
+    folded = w.run("sched", "offcpu", "t.dat").stdout.decode().splitlines()
+    rows = json.loads(w.run("sched", "offcpu", "--json", "t.dat").stdout)
+    assert [f"{r['stack']} {(r['blocked'] + 500) // 1000}" for r in rows] == folded
+    assert b"--json: map is a picture" in w.run("sched", "map", "--json", "t.dat", status=2).stderr
 
 
 def preemptions(text, tid):

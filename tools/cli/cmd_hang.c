@@ -6,12 +6,16 @@
 
 #include "tools/base/note.h"
 #include "tools/cli/control.h"
+#include "tools/cli/pager.h"
 #include "tools/target/hang.h"
+
+static const struct flag flags[] = {{0, "json", NULL, "the threads as JSON", NULL, 0}, FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct out o;
-	int pid = 0, status = options_parse(c, (void *[]){&pid}, &argc, &argv), ret, err;
+	bool json = false;
+	int pid = 0, status = options_parse(c, (void *[]){&pid, &json}, &argc, &argv), ret, err;
 
 	if (status >= 0)
 		return status;
@@ -22,7 +26,7 @@ static int run(const struct command *c, int argc, char **argv)
 		note("no memory for the output");
 		return CMD_FAILURE;
 	}
-	ret = hang_print(pid, &o);
+	ret = hang_print(pid, json, &o);
 	err = out_end_stdout(&o, ret < 0 ? ret : 0, "the threads");
 	return cmd_end(err);
 }
@@ -34,6 +38,6 @@ const struct command command_hang = {
 	.help = "Print for each thread of process PID what it waits for, for how long, which "
 		"thread\nholds that, and its stack; first the cycles of threads that wait for each "
 		"other. PID need not\nbe traced.\n",
-	.flags = (const struct flag *const[]){control_pid_flags, NULL},
+	.flags = (const struct flag *const[]){control_pid_flags, flags, pager_flags, NULL},
 	.run = run,
 };

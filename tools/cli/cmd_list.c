@@ -26,18 +26,37 @@
 #include "tools/record/program_objects.h"
 #include "tools/target/names.h"
 #include "tools/target/image.h"
+#include "tools/text/json.h"
+
+/* The rows of a list: lines, or an array. */
+struct list {
+	struct out o;
+	bool json, any;
+};
 
 /* A mangled name of C++ or Rust is followed by the source's name. */
-static void print_name(const char *name, const char *module)
+static void print_name(struct list *l, const char *name, const char *module)
 {
 	char *source = demangle(name, DEMANGLE_FULL);
 
-	fputs(name, stdout);
+	if (l->json) {
+		out_text(&l->o, l->any ? ",\n{\"name\": " : "[{\"name\": ");
+		json_put(&l->o, name);
+		out_text(&l->o, ", \"module\": ");
+		json_put(&l->o, module);
+		out_text(&l->o, ", \"source\": ");
+		json_put(&l->o, source);
+		out_text(&l->o, "}");
+		l->any = true;
+		free(source);
+		return;
+	}
+	out_text(&l->o, name);
 	if (module)
-		printf(" [%s]", module);
+		out_printf(&l->o, " [%s]", module);
 	if (source)
-		printf("\t%s", source);
-	putchar('\n');
+		out_printf(&l->o, "\t%s", source);
+	out_text(&l->o, "\n");
 	free(source);
 }
 
@@ -54,7 +73,7 @@ static int by_place(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static int list_meta(const struct meta *m)
+static int list_meta(struct list *l, const struct meta *m)
 {
 	struct names *names = names_new(m);
 	struct row *rows = calloc((size_t)m->nr_functions + 1, sizeof(*rows));
@@ -71,7 +90,7 @@ static int list_meta(const struct meta *m)
 		const struct symbol *s = names_find(names, rows[i].object, rows[i].offset);
 
 		if (s)
-			print_name(s->name, s->module);
+			print_name(l, s->name, s->module);
 	}
 	free(rows);
 	names_free(names);
@@ -107,7 +126,7 @@ static bool ask_process(const struct meta *m)
 	return did;
 }
 
-static int list_area(const char *path)
+static int list_area(struct list *l, const char *path)
 {
 	struct meta *m;
 	int err = load_area(path, &m);
@@ -118,13 +137,13 @@ static int list_area(const char *path)
 	}
 	if (err)
 		return err;
-	err = list_meta(m);
+	err = list_meta(l, m);
 	meta_free(m);
 	return err;
 }
 
 /* All names of code, without those that we made up and the stubs of the PLT. */
-static int list_symbols(const char *path)
+static int list_symbols(struct list *l, const char *path)
 {
 	struct reader *r;
 	int err = reader_open(path, &r);
@@ -138,7 +157,7 @@ static int list_symbols(const char *path)
 		if (s->addr == SYMBOLS_MARK_ADDR || s->name[0] == '.' || strchr(s->name, ':') ||
 		    (n > 4 && !strcmp(s->name + n - 4, "@plt")))
 			continue;
-		print_name(s->name, s->module);
+		print_name(l, s->name, s->module);
 	}
 	reader_close(r);
 	return 0;
@@ -174,7 +193,7 @@ static bool is_as_it_is(const char *prog)
 	return !launch_find(&l, prog) && !l.script && !program_has_sites(&l);
 }
 
-static int list_program(char **argv, bool unmodified)
+static int list_program(struct list *list, char **argv, bool unmodified)
 {
 	struct launch l = {0};
 	struct meta *m;
@@ -191,14 +210,14 @@ static int list_program(char **argv, bool unmodified)
 			   "-fpatchable-function-entry=6",
 			   l.image);
 	else
-		err = list_meta(m);
+		err = list_meta(list, m);
 	meta_free(m);
 	return err;
 }
 
 struct options {
 	struct list_target of;
-	bool unmodified;
+	bool unmodified, json;
 };
 
 static int take_pid(const struct parsing *p, void *to, const char *value)
@@ -243,9 +262,11 @@ static const struct flag flags[] = {
 	 offsetof(struct options, of.compression)},
 	{0, "unmodified", NULL, "-f PROG: functions that were built without any flag, too", NULL,
 	 offsetof(struct options, unmodified)},
+	{0, "json", NULL, "-f of a program or a file: as JSON", NULL,
+	 offsetof(struct options, json)},
 	FLAGS_END};
 
-static int list_functions(const struct options *opt, char **argv)
+static int put_functions(struct list *l, const struct options *opt, char **argv)
 {
 	char file[] = "trace.dat", *none[] = {file, NULL};
 	bool named = argv[0];
@@ -254,16 +275,29 @@ static int list_functions(const struct options *opt, char **argv)
 		argv = none;
 	switch (kind_of(argv[0])) {
 	case AREA:
-		return list_area(argv[0]);
+		return list_area(l, argv[0]);
 	case RECORDING:
-		return list_symbols(argv[0]);
+		return list_symbols(l, argv[0]);
 	case NO_FILE:
 		if (!named)
 			return fail(ENOENT, "no trace.dat is here: name a program or a file");
 		/* fall through */
 	default:
-		return list_program(argv, opt->unmodified);
+		return list_program(l, argv, opt->unmodified);
 	}
+}
+
+static int list_functions(const struct options *opt, char **argv)
+{
+	struct list l = {.json = opt->json};
+	int err = out_init(&l.o, STDOUT_FILENO);
+
+	if (err)
+		return fail(-err, "no memory for the output");
+	err = put_functions(&l, opt, argv);
+	if (!err && l.json)
+		out_text(&l.o, l.any ? "]\n" : "[]\n");
+	return out_end_stdout(&l.o, err, "the functions");
 }
 
 static int run(const struct command *c, int argc, char **argv)
@@ -285,6 +319,8 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if ((opt.of.fields || opt.of.filters || opt.of.triggers || opt.of.full) && !opt.of.events)
 		return options_wrong(c, "-F, --full, -l and -R go with -e");
+	if (opt.json && (!opt.of.functions || of_target))
+		return options_wrong(c, "--json goes with -f of a program or a file");
 	pager_begin();
 	if (!list_target_any(&opt.of) && !of_target)
 		return options_wrong(c,

@@ -73,6 +73,7 @@ static const struct command record_command = {
 struct options {
 	const char *path;
 	enum demangle how;
+	bool json;
 };
 
 static int take_demangle(const struct parsing *p, void *to, const char *value)
@@ -84,6 +85,8 @@ static const struct flag flags[] = {
 	{'i', "input", "FILE", "the same as FILE", NULL, offsetof(struct options, path)},
 	{0, "demangle", "HOW", "names of C++ and Rust: short (default), full or none",
 	 take_demangle, 0},
+	{0, "json", NULL, "the rows as JSON, with times in nanoseconds; not of map", NULL,
+	 offsetof(struct options, json)},
 	FLAGS_END};
 
 static int show(const struct options *opt, enum sched_view view)
@@ -102,7 +105,7 @@ static int show(const struct options *opt, enum sched_view view)
 	if (ret)
 		ret = fail(-ret, "no memory for the output");
 	else
-		ret = out_end_stdout(&o, sched_print(r, view, &o), "the view");
+		ret = out_end_stdout(&o, sched_print(r, view, opt->json, &o), "the view");
 	reader_close(r);
 	return ret;
 }
@@ -132,6 +135,8 @@ static int run(const struct command *c, int argc, char **argv)
 	status = cmd_take_file(c, argc, argv, &opt.path);
 	if (status >= 0)
 		return status;
+	if (opt.json && view == SCHED_MAP)
+		return options_wrong(c, "--json: map is a picture, timehist has its facts");
 	return cmd_end(show(&opt, (enum sched_view)view));
 }
 

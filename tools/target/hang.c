@@ -26,6 +26,7 @@
 #include "tools/code/demangle.h"
 #include "tools/target/image.h"
 #include "tools/text/duration.h"
+#include "tools/text/json.h"
 #include "tools/text/syscall_names.h"
 
 #define MAX_FRAMES 64u
@@ -428,15 +429,26 @@ static void explain(struct hang *h, struct thread *t)
 		snprintf(t->what, sizeof(t->what), "the disk: a page fault");
 }
 
-static void put_since(const struct hang *h, struct out *o, const struct thread *t)
+/* How long it waits, in ns; false: that is not known. */
+static bool since(const struct hang *h, const struct thread *t, uint64_t *ns)
 {
 	double now = t->cpu >= 0 && t->cpu < CPU_SETSIZE ? h->now_ms[t->cpu] : 0;
-	char text[DURATION_WIDTH];
-	size_t i, n = 0;
 
 	if (!(now > 0) || !(t->since_ms > 0) || now < t->since_ms)
+		return false;
+	*ns = (uint64_t)((now - t->since_ms) * 1e6);
+	return true;
+}
+
+static void put_since(const struct hang *h, struct out *o, const struct thread *t)
+{
+	char text[DURATION_WIDTH];
+	size_t i, n = 0;
+	uint64_t ns;
+
+	if (!since(h, t, &ns))
 		return;
-	duration_put(text, (uint64_t)((now - t->since_ms) * 1e6));
+	duration_put(text, ns);
 	/* it is a column's; here one space each is enough */
 	for (i = 0; i < sizeof(text); i++)
 		if (text[i] != ' ' || (n && text[n - 1] != ' '))
@@ -469,8 +481,40 @@ static void put_thread(const struct hang *h, struct out *o, const struct thread 
 		out_text(o, "    (no stack: to stop it would end its system call)\n");
 }
 
+static void put_json_thread(const struct hang *h, struct out *o, const struct thread *t)
+{
+	uint64_t ns;
+
+	out_printf(o, "{\"tid\": %d, \"comm\": ", t->tid);
+	json_put(o, t->comm);
+	out_printf(o, ", \"state\": \"%c\", \"waits_for\": ", t->state);
+	json_put(o, t->state != 'R' && t->what[0] ? t->what : NULL);
+	out_text(o, ", \"since\": ");
+	if (t->state != 'R' && since(h, t, &ns))
+		out_printf(o, "%" PRIu64, ns);
+	else
+		out_text(o, "null");
+	out_text(o, ", \"holder\": ");
+	if (t->waits_for)
+		out_printf(o, "%d", t->waits_for);
+	else
+		out_text(o, "null");
+	out_text(o, ", \"stack\": [");
+	for (unsigned int i = 0; i < t->nr_frames; i++) {
+		uint64_t offset = 0;
+		char *name = source_name_at(h, t->frames[i], &offset);
+
+		out_text(o, i ? ", {\"name\": " : "{\"name\": ");
+		json_put(o, name);
+		out_printf(o, ", \"offset\": %" PRIu64 ", \"address\": \"0x%" PRIx64 "\"}", offset,
+			   t->frames[i]);
+		free(name);
+	}
+	out_text(o, "]}");
+}
+
 /* Circles of threads: each one once. */
-static int put_circles(struct hang *h, struct out *o)
+static int put_circles(struct hang *h, bool json, struct out *o)
 {
 	int nr = 0;
 
@@ -482,17 +526,23 @@ static int put_circles(struct hang *h, struct out *o)
 			slow = slow->waits_for ? find(h, slow->waits_for) : NULL;
 		if (!slow || slow->printed)
 			continue;
+		if (json)
+			out_printf(o, "%s[%d", nr ? ", " : "", slow->tid);
+		else
+			out_printf(o, "deadlock: %s-%d", slow->comm, slow->tid);
 		nr++;
-		out_printf(o, "deadlock: %s-%d", slow->comm, slow->tid);
 		t = slow;
 		do {
 			t->printed = true;
 			t = find(h, t->waits_for);
-			out_printf(o, " -> %s-%d", t->comm, t->tid);
+			if (json && t != slow)
+				out_printf(o, ", %d", t->tid);
+			else if (!json)
+				out_printf(o, " -> %s-%d", t->comm, t->tid);
 		} while (t != slow);
-		out_text(o, "\n");
+		out_text(o, json ? "]" : "\n");
 	}
-	if (nr)
+	if (nr && !json)
 		out_text(o, "\n");
 	return nr;
 }
@@ -540,7 +590,7 @@ static void explain_refusal(const struct hang *h)
 	fflush(stderr);
 }
 
-int hang_print(int pid, struct out *o)
+int hang_print(int pid, bool json, struct out *o)
 {
 	struct hang h = {.pid = pid};
 	int ret = list_threads(&h);
@@ -555,12 +605,21 @@ int hang_print(int pid, struct out *o)
 		explain_refusal(&h);
 	for (size_t i = 0; i < h.nr; i++)
 		explain(&h, &h.at[i]);
-	ret = put_circles(&h, o);
-	for (size_t i = 0; i < h.nr; i++)
-		put_thread(&h, o, &h.at[i]);
+	out_text(o, json ? "{\"deadlocks\": [" : "");
+	ret = put_circles(&h, json, o);
+	out_text(o, json ? "],\n\"threads\": [" : "");
+	for (size_t i = 0; i < h.nr; i++) {
+		out_text(o, json && i ? ",\n" : "");
+		if (json)
+			put_json_thread(&h, o, &h.at[i]);
+		else
+			put_thread(&h, o, &h.at[i]);
+	}
+	out_text(o, json ? "]}\n" : "");
 	if (h.dwfl)
 		dwfl_end(h.dwfl);
 	free(h.at);
-	put_order(pid, o);
+	if (!json)
+		put_order(pid, o);
 	return ret;
 }

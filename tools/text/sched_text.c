@@ -18,6 +18,7 @@
 #include "tools/reader/tasks.h"
 #include "tools/text/duration.h"
 #include "tools/text/folded_text.h"
+#include "tools/text/json.h"
 #include "tools/text/sums.h"
 #include "tools/text/syscall_names.h"
 
@@ -33,6 +34,8 @@ struct sched_text {
 	struct reader *r;
 	struct out *o;
 	enum sched_view view;
+	bool json;
+	bool any; /* an object of the array is there */
 	struct sched *s;
 	struct sums sums; /* blocks of one thread and one reason, or of one stack */
 	struct on_cpu *cpus;
@@ -64,6 +67,30 @@ static const char *task_name(const struct sched_text *t, int32_t pid, char to[40
 {
 	snprintf(to, 40, "%s-%d", tasks_comm(t->r->tasks, pid), pid);
 	return to;
+}
+
+/* An object of the array begins: its thread. */
+static void begin_json(struct sched_text *t, int32_t pid)
+{
+	out_text(t->o, t->any ? ",\n{" : "{");
+	t->any = true;
+	if (pid)
+		out_printf(t->o, "\"tid\": %d, \"comm\": ", pid);
+	if (pid)
+		json_put(t->o, tasks_comm(t->r->tasks, pid));
+}
+
+static void put_json_number(struct sched_text *t, const char *name, uint64_t n)
+{
+	out_printf(t->o, ", \"%s\": %" PRIu64, name, n);
+}
+
+/* The last one of an object. */
+static void end_json(struct sched_text *t, const char *name, const char *text)
+{
+	out_printf(t->o, ", \"%s\": ", name);
+	json_put(t->o, text);
+	out_text(t->o, "}");
 }
 
 /* The system calls whose first argument is a descriptor, and those that sleep. */
@@ -167,7 +194,21 @@ static void put_timehist(struct sched_text *t, const struct sched_thread *th, en
 			 uint64_t from, uint64_t to)
 {
 	char name[40], reason[REASON_BYTES];
+	const char *then = next == SCHED_BLOCKED    ? reason_text(t, &th->reason, reason)
+			   : next == SCHED_RUNNABLE ? "put off"
+			   : th->left_unseen	    ? "unknown"
+						    : "runs";
 
+	if (t->json) {
+		begin_json(t, th->pid);
+		put_json_number(t, "at", to);
+		put_json_number(t, "cpu", th->cpu);
+		put_json_number(t, "blocked", th->blocked_before);
+		put_json_number(t, "delay", th->delay_before);
+		put_json_number(t, "running", to - from);
+		end_json(t, "then", then);
+		return;
+	}
 	put_time(t->o, t->r, to);
 	out_printf(t->o, " [%03u] %-24s ", th->cpu, task_name(t, th->pid, name));
 	put_duration(t->o, th->blocked_before);
@@ -175,11 +216,7 @@ static void put_timehist(struct sched_text *t, const struct sched_thread *th, en
 	put_duration(t->o, th->delay_before);
 	out_text(t->o, " ");
 	put_duration(t->o, to - from);
-	out_printf(t->o, "  %s\n",
-		   next == SCHED_BLOCKED    ? reason_text(t, &th->reason, reason)
-		   : next == SCHED_RUNNABLE ? "put off"
-		   : th->left_unseen	    ? "unknown"
-					    : "runs");
+	out_printf(t->o, "  %s\n", then);
 }
 
 static void slice(void *arg, const struct sched_thread *th, enum sched_state next, uint64_t from,
@@ -247,17 +284,39 @@ static void switched(void *arg, unsigned int cpu, uint64_t ts, const struct sche
 	out_text(t->o, "\n");
 }
 
+static void put_json_sum(struct sched_text *t, const struct sum *s)
+{
+	if (t->view == SCHED_OFFCPU) {
+		out_text(t->o, t->any ? ",\n" : "");
+		t->any = true;
+		out_printf(t->o, "{\"blocked\": %" PRIu64, s->total);
+		end_json(t, "stack", s->key);
+		return;
+	}
+	begin_json(t, s->pid);
+	put_json_number(t, "blocked", s->total);
+	put_json_number(t, "times", s->nr);
+	put_json_number(t, "average", s->total / s->nr);
+	put_json_number(t, "longest", s->max);
+	put_json_number(t, "at", s->max_at);
+	end_json(t, "why", s->key);
+}
+
 static void print_sums(struct sched_text *t)
 {
 	char name[40];
 
 	sums_sort(&t->sums);
-	if (t->view == SCHED_WAITS)
+	if (t->view == SCHED_WAITS && !t->json)
 		out_text(t->o, "# TASK-PID                    BLOCKED      TIMES    AVERAGE    "
 			       "LONGEST           AT  WHY\n");
 	for (size_t i = 0; i < t->sums.nr; i++) {
 		const struct sum *s = &t->sums.at[i];
 
+		if (t->json) {
+			put_json_sum(t, s);
+			continue;
+		}
 		if (t->view == SCHED_OFFCPU) {
 			out_printf(t->o, "%s %" PRIu64 "\n", s->key, (s->total + 500) / 1000);
 			continue;
@@ -274,10 +333,26 @@ static void print_sums(struct sched_text *t)
 	}
 }
 
+static void put_json_latency(struct sched_text *t, const struct sched_thread *th, uint64_t running)
+{
+	begin_json(t, th->pid);
+	put_json_number(t, "running", running);
+	put_json_number(t, "runnable", th->in_state[SCHED_RUNNABLE]);
+	put_json_number(t, "blocked", th->in_state[SCHED_BLOCKED]);
+	put_json_number(t, "switches", th->nr_in);
+	put_json_number(t, "delays", th->nr_delays);
+	put_json_number(t, "average", th->nr_delays ? th->delays / th->nr_delays : 0);
+	put_json_number(t, "longest", th->max_delay);
+	put_json_number(t, "at", th->max_from);
+	out_text(t->o, "}");
+}
+
 static void print_latency(struct sched_text *t)
 {
-	out_text(t->o, "# TASK-PID                    RUNNING   RUNNABLE    BLOCKED   SWITCHES     "
-		       "DELAYS    AVERAGE    LONGEST           AT\n");
+	if (!t->json)
+		out_text(t->o, "# TASK-PID                    RUNNING   RUNNABLE    BLOCKED   "
+			       "SWITCHES     "
+			       "DELAYS    AVERAGE    LONGEST           AT\n");
 	for (size_t i = 0; i < sched_nr_threads(t->s); i++) {
 		const struct sched_thread *th = sched_thread_at(t->s, i);
 		uint64_t running = th->runtime ? th->runtime : th->in_state[SCHED_RUNNING];
@@ -285,6 +360,10 @@ static void print_latency(struct sched_text *t)
 
 		if (!th->nr_in && !running)
 			continue;
+		if (t->json) {
+			put_json_latency(t, th, running);
+			continue;
+		}
 		out_printf(t->o, "%-26s ", task_name(t, th->pid, name));
 		put_duration(t->o, running);
 		out_text(t->o, " ");
@@ -307,7 +386,9 @@ static int print(struct sched_text *t)
 
 	for (unsigned int i = 0; i < t->r->nr_cpus; i++)
 		t->cpus[i].name[0] = ' ';
-	if (t->view == SCHED_TIMEHIST)
+	if (t->json)
+		out_text(t->o, "[");
+	else if (t->view == SCHED_TIMEHIST)
 		out_text(t->o,
 			 "#       TIME   CPU TASK-PID                    BLOCKED      DELAY    "
 			 "RUNNING  AND THEN\n");
@@ -318,6 +399,8 @@ static int print(struct sched_text *t)
 		print_latency(t);
 	else if (t->view == SCHED_WAITS || t->view == SCHED_OFFCPU)
 		print_sums(t);
+	if (t->json)
+		out_text(t->o, "]\n");
 	if (!sched_has_wakings(t->s))
 		note("no wakings are recorded: a thread counts as blocked until it runs, and "
 		     "delays are counted after preemptions only");
@@ -326,10 +409,10 @@ static int print(struct sched_text *t)
 	return 0;
 }
 
-int sched_print(struct reader *r, enum sched_view view, struct out *o)
+int sched_print(struct reader *r, enum sched_view view, bool json, struct out *o)
 {
 	static const struct sched_ops ops = {.slice = slice, .switched = switched};
-	struct sched_text t = {.r = r, .o = o, .view = view};
+	struct sched_text t = {.r = r, .o = o, .view = view, .json = json};
 	int ret;
 
 	t.s = sched_new(r, &ops, &t);
