@@ -145,7 +145,8 @@ def test_event_that_is_not_there_is_named(w):
     p = w.run("record", "-q", "-e", "sched,nosuch", "--", w.prog, "calls", 1)
     assert p.stderr.decode().splitlines() == [
         "vestige: calls has no event nosuch: it is recorded only of programs that calls executes"], p.stderr
-    for event, near in (("sched_swicth", "sched_switch"), ("shed:sched_switch", "sched:sched_switch")):
+    for event, near in (("sched_swicth", "sched_switch"), ("shed:sched_switch", "sched:sched_switch"),
+                        ("kmem:kmaloc", "kmem:kmalloc")):
         p = w.run("record", "-q", "-e", f"sched,{event}", "--", w.prog, "calls", 1)
         assert p.stderr.decode().splitlines() == [
             f"vestige: calls has no event {event}, did you mean {near}? It is recorded only of programs that calls executes"], p.stderr

@@ -305,6 +305,12 @@ def test_stamps_of_the_day(w):
         first = w.run("report", "-t").stdout.decode()
         assert f"{lines[0][2] // 1000000000}.{lines[0][2] % 1000000000:09}" in first
     assert b"not a number" in w.run("record", "--ts-offset", "x", "--", w.prog, status=125).stderr
+    for big, why in (("9223372036854775808", b"more than 63 bits"), ("9223372036854775807", b"beyond 63 bits"), ("-9223372036854775807", b"below 0")):
+        err = w.run("record", "--ts-offset", big, "--", w.prog, status=125).stderr
+        assert why in err and err.count(b"\n") == 1, err
+    for big, why in (("9223372036854775808", b"more than 63 bits"), ("-9223372036854775807", b"would move times of 'trace.dat' below 0")):
+        err = w.run("report", "-i", "trace.dat", "--ts-offset", big, status=None).stderr
+        assert why in err and err.count(b"\n") == 1, err
     assert b"leave out --date" in w.run("record", "--native", "--date", "--", w.prog, status=125).stderr
 
 

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/base/note.h"
+#include "tools/base/time_ns.h"
 #include "tools/cli/cmd.h"
 #include "tools/base/fail.h"
 #include "tools/cli/control.h"
@@ -16,7 +18,8 @@
 #include "tools/record/record.h"
 #include "tools/text/duration.h"
 
-#define MAX_KB (UINT64_C(1) << 40)
+#define MAX_KB	   (UINT64_C(1) << 40)
+#define CENTURY_NS (100 * INT64_C(31557600000000000))
 
 static int take_tracer(const struct parsing *p, void *to, const char *value)
 {
@@ -50,9 +53,18 @@ static int take_ts_offset(const struct parsing *p, void *to, const char *value)
 
 	errno = 0;
 	opt->ts_offset_ns = strtoll(value, &end, 0);
-	if (errno || end == value || *end)
+	if (end == value || *end)
 		return options_bad(p, "not a number of nanoseconds", value);
-	return 0;
+	return errno ? options_bad(p, "it has more than 63 bits", value) : 0;
+}
+
+/* Are the stamps of now, and of a century to come, numbers that a file holds? */
+static bool stamps_fit(const struct record_options *opt)
+{
+	int64_t now = (int64_t)time_ns(opt->date ? CLOCK_REALTIME : CLOCK_MONOTONIC), moved;
+
+	return !__builtin_add_overflow(now, opt->ts_offset_ns, &moved) && moved >= 0 &&
+	       moved < INT64_MAX - CENTURY_NS;
 }
 
 static int take_depth(const struct parsing *p, void *to, const char *value)
@@ -456,6 +468,10 @@ static int run(const struct command *c, int argc, char **argv)
 	if (opt.native && (opt.date || opt.ts_offset_ns))
 		return options_wrong(c, "--native has the clock's own stamps: leave out %s",
 				     opt.date ? "--date" : "--ts-offset");
+	if (!stamps_fit(&opt))
+		return options_wrong(c, "--ts-offset %" PRId64 ": it would move the stamps %s",
+				     opt.ts_offset_ns,
+				     opt.ts_offset_ns < 0 ? "below 0" : "beyond 63 bits");
 	/* our form of the records has the clock's stamps */
 	opt.no_native |= opt.date || opt.ts_offset_ns;
 	if (opt.native && (opt.file_version || opt.no_native))

@@ -85,8 +85,10 @@ static int take_offset(const struct parsing *p, void *to, const char *value)
 
 	errno = 0;
 	n = strtoll(value, &end, 0);
-	if (errno || end == value || *end)
+	if (end == value || *end)
 		return options_bad(p, "this is not a number", value);
+	if (errno)
+		return options_bad(p, "it has more than 63 bits", value);
 	if (!opt->report.nr_inputs)
 		return options_wrong(p->command,
 				     "%s: it is of the -i FILE in front of it, and there is none",

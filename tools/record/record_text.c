@@ -11,6 +11,8 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/shell_word.h"
+#include "tools/target/dead_events.h"
+#include "tools/target/image.h"
 #include "tools/target/suggest.h"
 
 #define THE_FLAG "-fpatchable-function-entry=6"
@@ -164,21 +166,20 @@ static void tell_status(const struct meta *m)
 	}
 }
 
-/* Of the events that there are now. */
-static bool suggest_event(const struct meta *m, const char *word, char *near, size_t bytes)
+/* Of the events that the process has, which is held: its area tells them. */
+static bool suggest_event(int pid, const char *word, char *near, size_t bytes)
 {
-	char *list = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&list, &n);
-	bool found;
+	struct image t;
+	bool found = false;
+	char *list;
 
-	if (!f)
+	if (image_open(&t, pid))
 		return false;
-	for (uint32_t i = 0; i < m->nr_events; i++)
-		fprintf(f, "%s:%s\n", meta_string(m, m->events[i].system),
-			meta_string(m, m->events[i].name));
-	found = !fclose(f) && list && suggest_of(list, word, near, bytes);
+	list = dead_events_names(&t);
+	if (list)
+		found = suggest_of(list, word, near, bytes);
 	free(list);
+	image_close(&t);
 	return found;
 }
 
@@ -186,7 +187,7 @@ static void note_no_event(const struct meta *m, const char *word)
 {
 	char near[128];
 
-	if (suggest_event(m, word, near, sizeof(near)))
+	if (suggest_event((int)m->head.pid, word, near, sizeof(near)))
 		note("%s has no event %s, did you mean %s? It is recorded only of programs that %s "
 		     "executes",
 		     m->head.exe, word, near, m->head.exe);

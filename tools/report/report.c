@@ -6,6 +6,7 @@
 #include "tools/report/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,8 @@ static int set_clock(const struct report_options *o, struct report_file *f)
 		return 0;
 	if (f->in->hz)
 		f->scale = 1e9 / (double)f->in->hz;
-	f->offset += f->in->ts_offset;
+	f->moved = f->in->ts_offset;
+	f->offset = (int64_t)((uint64_t)f->offset + (uint64_t)f->moved);
 	for (size_t i = 0; i < d->nr_options && !f->shifts; i++) {
 		int ret = d->options[i].id == DAT_TIME_SHIFT ? read_shifts(f, &d->options[i]) : 0;
 
@@ -168,6 +170,20 @@ uint64_t report_time(const struct report_file *f, unsigned int cpu, uint64_t ts)
 	if (f->scale != 0)
 		ts = (uint64_t)((double)ts * f->scale);
 	return ts + (uint64_t)f->offset;
+}
+
+int report_check_time(const struct report_file *f, unsigned int cpu, uint64_t ts)
+{
+	uint64_t shown, was;
+
+	if (!f->moved)
+		return 0;
+	shown = report_time(f, cpu, ts);
+	was = shown - (uint64_t)f->moved;
+	if (f->moved > 0 ? shown >= was : shown <= was)
+		return 0;
+	return fail(ERANGE, "--ts-offset %" PRId64 ": it would move times of '%s' %s", f->moved,
+		    f->in->path, f->moved > 0 ? "beyond 64 bits" : "below 0");
 }
 
 static int add_filters(struct report *r, struct report_file *f)

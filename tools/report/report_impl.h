@@ -21,6 +21,7 @@ struct report_file {
 	struct tep_event_filter **filters; /* as many as the options have */
 	double scale;			   /* of its stamps; 0: none */
 	int64_t offset;			   /* added to them then */
+	int64_t moved;			   /* by --ts-offset; it is in offset */
 	struct report_shift *shifts;	   /* by CPU; NULL: none */
 	uint32_t nr_shifts;
 	bool interpolates;		/* between the samples */
@@ -41,6 +42,9 @@ void report_close(struct report *r);
 
 /* A stamp of @cpu as it is shown. */
 uint64_t report_time(const struct report_file *f, unsigned int cpu, uint64_t ts);
+
+/* Is what --ts-offset makes of a stamp a time? Return: 0 or -ERANGE with fail() set. */
+int report_check_time(const struct report_file *f, unsigned int cpu, uint64_t ts);
 
 /* `cpus=N`, with the file's name where there are several. */
 void report_put_cpus(struct report *r, const struct report_file *f);

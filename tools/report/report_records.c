@@ -52,6 +52,12 @@ static int fill(struct source *s)
 		s->nr = dat_stream_read(s->stream, s->batch, BATCH);
 		if (s->nr <= 0)
 			return s->nr;
+		for (int end = 0; end<s->nr; end += s->nr> 1 ? s->nr - 1 : 1) {
+			int err = report_check_time(s->f, s->stream->cpu, s->batch[end].ts);
+
+			if (err)
+				return err;
+		}
 	}
 	s->ts = report_time(s->f, s->stream->cpu, s->batch[s->at].ts);
 	return 1;

@@ -321,3 +321,22 @@ int dead_events_print(const struct image *t, const char *file, struct out *o)
 	unload(&l);
 	return err;
 }
+
+char *dead_events_names(const struct image *t)
+{
+	char *text = NULL;
+	struct left l;
+	size_t n;
+	FILE *f;
+
+	if (load(t, &l))
+		return NULL;
+	f = open_memstream(&text, &n);
+	for (size_t i = 0; f && i < l.nr; i++)
+		fprintf(f, "%s:%s\n", l.names[i].system, l.names[i].name);
+	unload(&l);
+	if (f && !fclose(f))
+		return text;
+	fail(ENOMEM, "no memory for events");
+	return NULL;
+}

@@ -21,4 +21,10 @@ int dead_events_list(const struct image *t, const char *dir,
 /* dead_events_print() - a file of it but hist. Return: as dead_events_list(). */
 int dead_events_print(const struct image *t, const char *file, struct out *o);
 
+/*
+ * dead_events_names() - its events, a line SYSTEM:NAME each, also those that are made when they are first
+ * wanted. Return: the text, malloced; NULL with fail() set.
+ */
+char *dead_events_names(const struct image *t);
+
 #endif
