@@ -1,0 +1,206 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The EXAMPLES of the man pages: each block is a script that is run in a folder with the programs and recordings that it
+names. What cannot be run here is in SKIPPED, with the reason."""
+import contextlib
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from cli_test import BIN, LIBRARY, main, running
+
+SOURCE = os.environ["SOURCE_DIR"]
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+static int spin;
+FN void parse_blank(void)
+{
+	/* long enough for samples */
+	for (clock_t begin = clock(); !spin && clock() - begin < CLOCKS_PER_SEC / 4;)
+		;
+	usleep(100);
+}
+FN void parse_file(void) { parse_blank(); }
+FN void parse(void) { parse_file(); }
+FN void *heap_alloc(void) { return malloc(100); }
+FN void malloc_consolidate(void) { free(heap_alloc()); }
+FN void give_up(void) {}
+FN int read_all(void) { return (int)write(1, "", 0); }
+FN void handle(void) { parse(); malloc_consolidate(); read_all(); }
+FN void handle_request(void) { handle(); give_up(); }
+FN void processCommand(void) { handle_request(); }
+int main(int argc, char **argv)
+{
+	spin = argc > 1 && !strcmp(argv[1], "spin");
+	if (argc > 1 && !strcmp(argv[1], "once"))
+		printf("%p\n", heap_alloc());
+	do
+		processCommand();
+	while (spin);
+	return 0;
+}
+"""
+
+OTHER_TOOL = "a file of another tool, see test_import*.py"
+MACHINE = "it would change the buffers and settings of the whole machine, which other tests use"
+HOST = "another host, or a running `vestige listen`, see test_listen.py"
+DEVICE = "a block device and the kernel's blk tracer, see test_blk_record.py"
+FUSE = "a mount, see tests/tracefs"
+# a page, a part of a line that is left out, and why
+SKIPPED = (
+    ("attach", "--children", "it attaches to the shell for as long as that lives"),
+    ("blk", "", DEVICE),
+    ("clear", "-k", MACHINE), ("set", "-k", MACHINE), ("stop", "-k", MACHINE), ("extract", "-k", "an instance of the kernel's"),
+    ("convert", "perf.txt", OTHER_TOOL), ("convert", "uftrace.data", OTHER_TOOL), ("kd", "raw.log", "a log of a kernel with KFT"),
+    ("crash", "", "a program that has crashed, see tests/engine"),
+    ("enter", "", FUSE), ("mount", "", FUSE), ("run", "", FUSE), ("listen", "", HOST),
+    ("restore", "", "what an interrupted trace-cmd has left, see test_restore.py"),
+    ("split", "12.5 12.75", "times of somebody's recording"), ("view", "2s~3s", "times of somebody's recording"),
+    ("tui", "vestige tui", "a terminal, see test_tui.py"),
+    ("view", "vestige view\n", "a browser, see test_view.py"), ("view", "--record", "a browser, see test_view_record.py"),
+    ("view", "--align", "a browser, see test_view.py"),
+)
+# what their status of 1 says is an answer, see EXIT STATUS of the page
+ANSWERS = re.compile(r"^vestige (doctor -v /bin/true|check-events -k)$", re.M)
+# they go on until Ctrl-C
+LIVE = re.compile(r"^vestige (stream -[Pk]|top (?!.*-n )|record --flight|script -P)", re.M)
+
+
+def blocks():
+    """(page, script) of each example; of a session with prompts the lines behind them."""
+    for path in sorted(glob.glob(f"{SOURCE}/docs/man/*.1")):
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        examples = re.search(r"\.Sh EXAMPLES\n(.*?)(?=\.Sh |\Z)", text, re.S)
+        page = re.search(r"vestige-?(.*)\.1$", path)[1]
+        for block in re.findall(r"\.Bd[^\n]*\n(.*?)\.Ed", examples[1] if examples else "", re.S):
+            block = block.replace("\\e", "\\").replace("\\&", "")
+            if re.match(r"\$ ", block):
+                block = "".join(l[2:] + "\n" for l in block.splitlines() if l.startswith("$ "))
+            yield page, block
+
+
+def missing(line):
+    """A program that this machine has not, or what it forbids."""
+    for tool in ("dot", "trace-cmd", "g++", "make"):
+        if re.search(rf"(^|[|&(]\s*){re.escape(tool)} ", line) and not shutil.which(tool):
+            return tool
+    if re.search(r"^vestige .* -k\b", line) and not os.access("/sys/kernel/tracing/events/sched", os.R_OK):
+        return "tracefs"
+    return None
+
+
+def left(page, block):
+    """The lines that are run."""
+    lines = []
+    for line in block.splitlines(keepends=True):
+        why = next((why for p, part, why in SKIPPED if p == page and part in line), None) or missing(line)
+        if why:
+            print(f"     left out of {page or 'vestige'}(1): {line.strip()}: {why}")
+        else:
+            lines.append(line)
+    return "".join(lines)
+
+
+def tool(w, name, text):
+    path = w.path("bin/" + name)
+    with open(path, "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\n" + text + "\n")
+    os.chmod(path, 0o755)
+
+
+def prepare(w, prog):
+    """A folder with what examples name, as if made before."""
+    os.mkdir(w.path("bin"))
+    os.symlink(BIN, w.path("bin/vestige"))
+    for name in ("flamegraph.pl", "less"):
+        tool(w, name, "exec cat")
+    for name in ("prog", "program", "server", "heap"):
+        shutil.copy(prog, w.path(name))
+    for name in ("a.cc", "b.cc"):
+        with open(w.path(name), "w", encoding="ascii") as f:
+            f.write("int main() { return 0; }\n" if name == "a.cc" else "int b() { return 1; }\n")
+    with open(w.path("Makefile"), "w", encoding="ascii") as f:
+        f.write("made: a.cc b.cc\n\tg++ $(CXXFLAGS) $^ $(LDFLAGS) -o $@\n")
+    for path in glob.glob(f"{SOURCE}/docs/examples/trace/*.py"):
+        shutil.copy(path, w.dir)
+    w.run("record", "-q", "-p", "function_graph", "-e", "sched", "--", "./prog")
+    for name in ("before.dat", "after.dat", "old.dat", "new.dat", "host.dat", "guest.dat", "now.dat"):
+        shutil.copy(w.path("trace.dat"), w.path(name))
+    w.run("convert", "-q", "trace.dat", "trace.json")
+    w.run("record", "-q", "--native", "-o", "trace.dat.spool.1234", "--", "./prog")
+    with open(w.path("kft.conf"), "w", encoding="ascii") as f:
+        f.write("begin end")
+    w.run("kft", "-c", "kft.conf", "-o", "kft.log", "./prog", status=None)
+
+
+@contextlib.contextmanager
+def process(w, page, script):
+    """The running one that examples name by its number, or mean: with the engine, but where they load it."""
+    if not re.search(r"\$PID|\b(1234|4711|15310)\b", script) and page not in ("get", "set", "show", "snapshot", "stack"):
+        yield 0
+    elif page == "attach":
+        with subprocess.Popen(["./prog", "spin"], cwd=w.dir, env=w.env) as p:
+            try:
+                yield p.pid
+            finally:
+                p.kill()
+    else:
+        with running(w, "./prog", "spin") as p:
+            yield p.pid
+
+
+def run_script(w, page, script):
+    with process(w, page, script) as pid:
+        text = re.sub(r"\b(1234|4711|15310)\b(?!\.)", str(pid), script) if pid else script
+        text = text.replace(f"spool.{pid}", "spool.1234").replace("sleep 600", "sleep 1").replace("--flight 30s", "--flight 1s")
+        text = LIVE.sub(lambda m: "timeout --preserve-status -k 30 -s INT 2 " + m[0], text)
+        text = re.sub(r"^timeout .* vestige script -P.*$", lambda m: m[0] + " || [ $? = 130 ]", text, flags=re.M)
+        text = ANSWERS.sub(lambda m: m[0] + " || [ $? = 1 ]", text)
+        text = text.replace("./server &", "./server spin &") + "\nkill $(jobs -p) 2>/dev/null || :\nwait || :\n"
+        env = dict(w.env, PATH=w.path("bin") + ":" + os.environ["PATH"], HOME=w.dir, PID=str(pid),
+                   LD_LIBRARY_PATH=os.path.dirname(LIBRARY))
+        p = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", text], cwd=w.dir, env=env, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+        assert p.returncode == 0, f"{page}(1): status {p.returncode}\n{text}\n{p.stdout[-300:]}\n{p.stderr.decode()[-700:]}"
+
+
+def test_examples(w):
+    pages = {}
+    for page, block in blocks():
+        script = left(page, block)
+        if script.strip():
+            pages.setdefault(page, []).append(script)
+    assert len(pages) > 30, len(pages)
+    only = os.environ.get("VESTIGE_TEST_PAGES", "").split()
+    prepare(w, w.compile("example", PROGRAM, "-g"))
+    made, failed = w.dir, []
+    for page, scripts in pages.items():
+        if only and page not in only:
+            continue
+        w.dir = made + "-page"
+        shutil.copytree(made, w.dir, symlinks=True)
+        try:
+            for script in scripts:
+                run_script(w, page, script)
+        except (AssertionError, subprocess.TimeoutExpired) as why:
+            failed.append(str(why))
+            print(why, flush=True)
+        finally:
+            shutil.rmtree(w.dir)
+            w.dir = made
+    w.run("clean")
+    # what `vestige clean --keep` kept is the user's
+    shutil.rmtree(w.areas + "/kept", ignore_errors=True)
+    os.unlink(w.path("trace.dat.spool.1234"))
+    assert not failed, f"{len(failed)} pages"
+
+
+main(globals())
