@@ -179,6 +179,13 @@ int vestige_trace_timeout(struct vestige_trace *t, int ms);
 int vestige_trace_next(struct vestige_trace *t, const struct vestige_trace_record **out);
 
 /*
+ * vestige_trace_buffer() - the buffer that the last record is of. A trace.dat may have several: the
+ * kernel's of `record -k`, and those of instances.
+ * Return: its name, "" of the top one; borrowed until vestige_trace_close().
+ */
+const char *vestige_trace_buffer(struct vestige_trace *t);
+
+/*
  * vestige_trace_text() - the rest of the last record as report prints it: of an event its fields, of a
  * mark its text, of ENTER and FUNCTION the arguments that were recorded, of CALL the result, "" none.
  * Return: borrowed until the next call with @t; NULL with errno ENOMEM.

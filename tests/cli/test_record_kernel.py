@@ -249,8 +249,8 @@ def test_views_show_both(w):
         elif what == "} /* put */":
             assert inside.pop(tid) == ["enter", "exit"], line
             seen += 1
-        elif what.startswith("  /* syscalls:sys_"):
-            inside[tid].append(re.match(r"  /\* syscalls:sys_(\w+)_write", what)[1])
+        elif what.startswith("  /* kernel: syscalls:sys_"):
+            inside[tid].append(re.match(r"  /\* kernel: syscalls:sys_(\w+)_write", what)[1])
         else:
             assert "put" not in what, line
     assert seen == 2 * nr and not inside, (seen, inside)
@@ -264,9 +264,10 @@ def test_views_show_both(w):
     w.run("convert", "trace.dat", "again.dat")
     os.rename(w.path("again.dat"), w.path("trace.dat"))
     assert report(w) == both
-    events = [l for l in text.splitlines() if "/* syscalls:" in l]
+    events = [l for l in text.splitlines() if "/* kernel: syscalls:" in l]
+    assert events
     parts = [w.run("replay", "--cpu", cpu).stdout.decode() for cpu in range(os.cpu_count())]
-    assert sorted(l.split("|")[1].strip() for p in parts for l in p.splitlines() if "/* syscalls:" in l) == \
+    assert sorted(l.split("|")[1].strip() for p in parts for l in p.splitlines() if "/* kernel: syscalls:" in l) == \
         sorted(l.split("|")[1].strip() for l in events)
 
 

@@ -92,7 +92,7 @@ static int enter(struct calls *c, struct stack *s, const struct record *rec, uin
 		.start = rec->ts,
 		.pid = rec->pid,
 		.depth = depth,
-		.process = rec->graph & RECORD_GRAPH_DEPTH ? 0 : rec->process,
+		.process = calls_process(rec),
 		.stack = s->own ? 0 : s->id,
 		.flags = flags,
 	};
@@ -202,6 +202,7 @@ static void returned(struct calls *c, struct stack *s, const struct record *rec)
 		.start = rec->duration < rec->ts ? rec->ts - rec->duration : 0,
 		.pid = rec->pid,
 		.depth = rec->depth,
+		.process = calls_process(rec),
 		.stack = s->own ? 0 : s->id,
 		.flags = CALL_RETURN_ONLY,
 	};
@@ -356,7 +357,8 @@ static int record_with_depth(struct calls *c, struct thread *t, const struct rec
 	int ret;
 
 	t->renamed = 0; /* only the ring has to find out which stack is the thread's own */
-	ret = calls_switch(c, t, PROCESS_TOLD, rec->task);
+	ret = calls_switch(c, t, rec->graph & RECORD_OF_FURTHER ? rec->process : PROCESS_TOLD,
+			   rec->task);
 	if (ret)
 		return ret;
 	if (t->moved)

@@ -98,6 +98,8 @@ struct calls {
 	struct not_open not_open[NOT_OPEN_SLOTS];
 };
 
+/* The process of @rec, or what stands for it. */
+uint32_t calls_process(const struct record *rec);
 /* The thread of @rec, made if it is new. NULL: no memory, with fail() set. */
 struct thread *calls_thread(struct calls *c, const struct record *rec);
 /* The same; NULL if it is not there. */

@@ -48,9 +48,12 @@ static uint32_t task_of(const struct record *rec)
 	return rec->pid ? 0 : rec->cpu + 1u;
 }
 
-static uint32_t process_of(const struct record *rec)
+uint32_t calls_process(const struct record *rec)
 {
-	return rec->graph & RECORD_GRAPH_DEPTH ? 0 : rec->process;
+	/* its overrun has the place */
+	return (rec->graph & (RECORD_GRAPH_DEPTH | RECORD_OF_FURTHER)) == RECORD_GRAPH_DEPTH
+		       ? 0
+		       : rec->process;
 }
 
 static int grow_tables(struct calls *c)
@@ -424,7 +427,7 @@ static void init_stack(struct calls *c, struct stack *s)
 
 struct thread *calls_find_thread(const struct calls *c, const struct record *rec)
 {
-	uint32_t process = process_of(rec), task = task_of(rec);
+	uint32_t process = calls_process(rec), task = task_of(rec);
 	struct thread *t = rec->cpu < c->nr_cpus ? c->cpu_thread[rec->cpu] : NULL;
 
 	if (t && t->pid == rec->pid && t->process == process && t->task == task)
@@ -478,7 +481,7 @@ struct thread *calls_thread(struct calls *c, const struct record *rec)
 			return NULL;
 		}
 		t->pid = rec->pid;
-		t->process = t->own.process = process_of(rec);
+		t->process = t->own.process = calls_process(rec);
 		t->task = task_of(rec);
 		t->cur = &t->own;
 		t->own.own = true;

@@ -94,12 +94,22 @@ struct file_name {
 	char text[];
 };
 
+/* A switch of a CPU, to know it again in another buffer. */
+struct last_switch {
+	int32_t out, in;
+	unsigned int buffer;
+	bool known;
+};
+
 struct sched {
 	struct reader *r;
 	const struct sched_ops *ops;
 	void *arg;
 	struct kind *kinds;	       /* by event */
 	struct sched_thread **running; /* by CPU: the thread that came there last */
+	struct last_switch *last;      /* by CPU */
+	unsigned int runtime_buffer;   /* whose run times count, with has_runtime */
+	bool has_runtime;
 	struct sched_thread *bucket[NR_BUCKETS], **sorted;
 	size_t nr_threads, nr_sorted;
 	struct holder *holders;
@@ -111,6 +121,12 @@ struct sched {
 	int err;
 };
 
+/* The process of the thread, of which a further buffer says nothing. */
+static uint32_t process_of(const struct record *rec)
+{
+	return record_buffer(rec) ? 0 : rec->process;
+}
+
 struct sched *sched_new(struct reader *r, const struct sched_ops *ops, void *arg)
 {
 	struct sched *s = calloc(1, sizeof(*s));
@@ -120,7 +136,8 @@ struct sched *sched_new(struct reader *r, const struct sched_ops *ops, void *arg
 	*s = (struct sched){.r = r, .ops = ops, .arg = arg};
 	s->kinds = calloc(NR_EVENTS, sizeof(*s->kinds));
 	s->running = calloc(NR_CPUS, sizeof(*s->running));
-	if (s->kinds && s->running)
+	s->last = calloc(NR_CPUS, sizeof(*s->last));
+	if (s->kinds && s->running && s->last)
 		return s;
 	sched_free(s);
 	return NULL;
@@ -147,6 +164,7 @@ void sched_free(struct sched *s)
 	free(s->sorted);
 	free(s->kinds);
 	free(s->running);
+	free(s->last);
 	free(s->holders);
 	hash_index_clear(&s->by_lock);
 	free(s);
@@ -257,14 +275,14 @@ static void put_holder(struct sched *s, const struct holder *to)
 
 static void lock_held(struct sched *s, const struct record *rec, uint64_t lock, int32_t pid)
 {
-	const struct holder *h = pid ? NULL : holder_of(s, rec->process, lock);
+	const struct holder *h = pid ? NULL : holder_of(s, process_of(rec), lock);
 
 	if (!lock)
 		return;
 	/* a reader's release does not end another reader's hold */
 	if (!pid && (!h || h->pid != rec->pid))
 		return;
-	put_holder(s, &(struct holder){.lock = lock, .process = rec->process, .pid = pid});
+	put_holder(s, &(struct holder){.lock = lock, .process = process_of(rec), .pid = pid});
 }
 
 /* A descriptor leads to another file from now on. */
@@ -285,7 +303,7 @@ static void on_descriptor(struct sched *s, const struct kind *k, const struct re
 	f->next = s->files;
 	s->files = f;
 	put_holder(s, &(struct holder){.lock = IS_DESCRIPTOR | (uint32_t)value(k, rec, 0),
-				       .process = rec->process,
+				       .process = process_of(rec),
 				       .file = f});
 }
 
@@ -386,11 +404,27 @@ static void leave_unseen(struct sched *s, unsigned int cpu, const struct sched_t
 	change(s, t, SCHED_UNKNOWN, ts);
 }
 
+/* The same switch of a CPU, of another buffer. It is remembered as it came first. */
+static bool is_repeat(struct sched *s, const struct kind *k, const struct record *rec)
+{
+	struct last_switch *last = &s->last[rec->cpu];
+	struct last_switch now = {(int32_t)pid_value(k, rec, 0), (int32_t)pid_value(k, rec, 2),
+				  record_buffer(rec), true};
+	bool repeat = last->known && last->out == now.out && last->in == now.in &&
+		      last->buffer != now.buffer;
+
+	if (!repeat)
+		*last = now;
+	return repeat;
+}
+
 static void on_switch(struct sched *s, const struct kind *k, const struct record *rec)
 {
 	struct sched_thread *out = thread_of(s, pid_value(k, rec, 0));
 	struct sched_thread *in = thread_of(s, pid_value(k, rec, 2));
 
+	if (is_repeat(s, k, rec))
+		return;
 	s->has_switches = true;
 	if (pid_value(k, rec, 2) != NO_THREAD) {
 		leave_unseen(s, rec->cpu, out, in, rec->ts);
@@ -399,7 +433,7 @@ static void on_switch(struct sched *s, const struct kind *k, const struct record
 	if (in)
 		in->cpu = rec->cpu;
 	if (out) {
-		out->process = rec->process;
+		out->process = process_of(rec);
 		out->cpu = rec->cpu;
 	}
 	if (s->ops->switched && (in || out))
@@ -433,7 +467,7 @@ static void on_lock_waits(struct sched *s, const struct kind *k, const struct re
 	t->in_lock = t->wants_stack = true;
 	t->now = (struct sched_reason){
 		.why = SCHED_WHY_LOCK, .lock = value(k, rec, 0), .sort = sort_of(value(k, rec, 1))};
-	h = holder_of(s, rec->process, t->now.lock);
+	h = holder_of(s, process_of(rec), t->now.lock);
 	t->now.holder = h ? h->pid : 0;
 }
 
@@ -478,7 +512,7 @@ static void on_own(struct sched *s, const struct kind *k, const struct record *r
 
 	if (!t)
 		return;
-	t->process = rec->process;
+	t->process = process_of(rec);
 	if (k->what == STACK) {
 		on_stack(k, rec, t);
 		return;
@@ -538,8 +572,12 @@ static void on_record(struct sched *s, const struct record *rec)
 		on_waking(s, k, rec);
 		break;
 	case RUNTIME:
+		/* two buffers may have the same ones */
+		if (!s->has_runtime)
+			s->runtime_buffer = record_buffer(rec);
+		s->has_runtime = true;
 		t = thread_of(s, pid_value(k, rec, 0));
-		if (t)
+		if (t && record_buffer(rec) == s->runtime_buffer)
 			t->runtime += value(k, rec, 1);
 		break;
 	default:

@@ -16,10 +16,10 @@
 
 #include "tools/api/trace_impl.h"
 #include "tools/base/array.h"
-#include "tools/base/cpu_list.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/code/symbols.h"
+#include "tools/reader/joined.h"
 #include "tools/reader/printks.h"
 #include "tools/reader/tasks.h"
 
@@ -146,7 +146,7 @@ const struct vestige_trace_info *vestige_trace_info(struct vestige_trace *t)
 			.tracer = r->tracer,
 			.command = r->cmdline,
 			.host = r->uname,
-			.nr_cpus = r->nr_cpus,
+			.nr_cpus = reader_join_cpus(r),
 			.time_is_ns = r->ts_is_ns,
 			.realtime_offset_ns = r->realtime_offset_ns,
 		};
@@ -255,9 +255,7 @@ int vestige_trace_cpus(struct vestige_trace *t, const char *list)
 		return err;
 	if (t->follow)
 		return fail(EINVAL, "a live trace is of all CPUs");
-	free(t->v.cpus);
-	t->v.cpus = NULL;
-	return cpu_list_parse(list, t->v.r->nr_cpus, &t->v.cpus);
+	return view_choose_cpus(&t->v, list);
 }
 
 int vestige_trace_max_depth(struct vestige_trace *t, uint32_t levels)
@@ -555,11 +553,27 @@ unsigned int vestige_trace_stack(struct vestige_trace *t, uint64_t *addresses, u
 		return 0;
 	if (item->kind & (VESTIGE_TRACE_ENTER | VESTIGE_TRACE_CALL))
 		ips = open_calls_of(&t->open, item->call.process, item->call.pid, &nr);
-	else
-		ips = open_calls_of(&t->open, item->rec.process, item->rec.pid, &nr);
+	else /* the calls around an event of a further buffer are those of the first one */
+		ips = open_calls_of(&t->open, record_buffer(&item->rec) ? 0 : item->rec.process,
+				    item->rec.pid, &nr);
 	for (uint32_t i = 0; i < nr && i < max; i++)
 		addresses[i] = ips[nr - 1 - i];
 	return nr;
+}
+
+const char *vestige_trace_buffer(struct vestige_trace *t)
+{
+	const struct trace_item *item = t->item;
+	bool is_call;
+
+	if (!item)
+		return "";
+	is_call = item->kind & (VESTIGE_TRACE_ENTER | VESTIGE_TRACE_CALL);
+	if (!is_call)
+		return reader_buffer_name(t->v.r, record_buffer(&item->rec));
+	return reader_buffer_name(t->v.r, item->call.process > RECORD_FURTHER_PROCESS
+						  ? item->call.process - RECORD_FURTHER_PROCESS
+						  : 0);
 }
 
 const char *vestige_trace_function(struct vestige_trace *t, uint64_t address, const char **object)

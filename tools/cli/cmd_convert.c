@@ -42,7 +42,7 @@ static int convert(const char *input, const char *output, const struct exporter 
 		r = v->r;
 	} else if (!err) {
 		err = record_kernel_half(input, r, &half);
-		p.kernel = half ? half : r->second;
+		p.kernel = half;
 	}
 	if (!err)
 		err = progress_write(&p, to, plain, r);

@@ -29,6 +29,7 @@ static int instance_rewind(struct reader *r)
 
 static void instance_close(struct reader *r)
 {
+	free(r->stats);
 	free(r);
 }
 
@@ -41,10 +42,18 @@ struct reader *dat_instance_open(const struct dat_reader *d, const struct dat_bu
 
 	if (!i)
 		return NULL;
+	i->head.stats = calloc(b->nr_cpus + 1u, sizeof(*i->head.stats));
+	if (!i->head.stats) {
+		free(i);
+		return NULL;
+	}
 	i->buffer = b;
 	i->head.ops = &ops;
 	i->head.nr_cpus = i->head.nr_cpus_online = b->nr_cpus;
 	i->head.ts_is_ns = d->head.ts_is_ns;
+	i->head.buffer = b->name;
+	i->head.values = d->head.values;
+	i->head.options_flipped = d->head.options_flipped;
 	snprintf(i->head.clock, sizeof(i->head.clock), "%.*s", (int)sizeof(i->head.clock) - 1,
 		 b->clock);
 	return &i->head;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A trace.dat of version 6 or 7, plain or zstd, of any writer, as a reader of records: the top
- * buffer's CPUs. Formats, symbols, names of tasks (dat_pieces.c) and options (dat_options.c) are
+ * buffer's CPUs, and a reader of each other buffer (dat_instance.c). Formats, symbols, names of tasks (dat_pieces.c) and options (dat_options.c) are
  * read when it is opened; the CPUs' data piece by piece (dat_stream.c), so that the file may be
  * larger than memory.
  *
@@ -50,7 +50,9 @@ static void dat_close(struct reader *r)
 	struct dat_reader *d = of(r);
 	unsigned int i;
 
-	reader_close(r->second);
+	while (r->nr_further)
+		reader_close(r->further[--r->nr_further]);
+	free(r->further);
 	while (d->nr_buffers) {
 		struct dat_buffer *b = &d->buffers[--d->nr_buffers];
 
@@ -258,6 +260,7 @@ static int choose_top(struct dat_reader *d)
 		snprintf(d->head.clock, sizeof(d->head.clock), "%.*s",
 			 (int)sizeof(d->head.clock) - 1, d->top->clock);
 	d->head.nr_cpus = d->top->nr_cpus;
+	d->head.buffer = d->top->name;
 	d->streams = d->top->streams;
 	d->layout = d->top->layout;
 	if (d->top->is_text && !d->layout.as_is)
@@ -314,6 +317,66 @@ static void take_options(struct dat_reader *d)
 	d->head.values = d->head.options_flipped;
 }
 
+/* What the records of @b say of its tracer. @peek: our own file, which has formats of what occurs alone. */
+static void tell_tracer(const struct dat_reader *d, struct reader *of, const bool *seen, bool peek)
+{
+	const struct dat_layout *l = &d->layout;
+	bool entry = l->entry_id >= 0 && (peek || seen[l->entry_id]);
+	bool graph = entry || (l->exit_id >= 0 && seen[l->exit_id]);
+	bool function = l->function_id >= 0 && seen[l->function_id];
+	const char *other = formats_tracer(&d->formats, seen);
+
+	snprintf(of->tracer, sizeof(of->tracer), "%s",
+		 graph	    ? "function_graph"
+		 : function ? "function"
+		 : other    ? other
+			    : "nop");
+	of->graph = graph;
+}
+
+/* The other buffers, as readers. What @all has seen of events becomes what they have seen, too. */
+static int open_further(struct dat_reader *d, struct record *batch, bool *all)
+{
+	/* ours has formats of events that occur alone */
+	bool peek = d->ours && d->layout.entry_id < 0 && d->layout.exit_id < 0;
+	bool *seen = malloc(NR_EVENT_IDS * sizeof(*seen));
+
+	d->head.further = calloc(d->nr_buffers + 1, sizeof(*d->head.further));
+	if (!d->head.further || !seen) {
+		free(seen);
+		return dat_no_memory(d);
+	}
+	for (size_t i = 0; i < d->nr_buffers; i++) {
+		const struct dat_buffer *b = &d->buffers[i];
+		struct reader *r;
+		uint64_t nr;
+
+		if (b == d->top)
+			continue;
+		if (b->is_text) {
+			d->head.text_buffer = b->name;
+			continue;
+		}
+		r = dat_instance_open(d, b);
+		if (!r) {
+			free(seen);
+			return dat_no_memory(d);
+		}
+		d->head.further[d->head.nr_further++] = r;
+		memset(seen, 0, NR_EVENT_IDS * sizeof(*seen));
+		for (uint32_t cpu = 0; cpu < b->nr_cpus; cpu++) {
+			nr = survey_cpu(&b->streams[cpu], batch, seen, peek);
+			if (!peek)
+				r->stats[cpu].entries = nr;
+		}
+		tell_tracer(d, r, seen, false);
+		for (size_t id = 0; id < NR_EVENT_IDS; id++)
+			all[id] |= seen[id] || d->ours;
+	}
+	free(seen);
+	return 0;
+}
+
 /*
  * Facts that the file does not state. Its tracer follows from its events. As for the number of
  * records: the kernel's `entries` counts the records that were in the buffer after the recording;
@@ -323,7 +386,9 @@ static int survey(struct dat_reader *d)
 {
 	struct record *batch = malloc(SURVEY_BATCH * sizeof(*batch));
 	bool *seen = calloc(NR_EVENT_IDS, sizeof(*seen));
-	bool peek = d->ours && d->nr_stats >= d->head.nr_cpus;
+	/* of several buffers the formats do not say which has calls */
+	bool peek = d->ours && d->nr_stats >= d->head.nr_cpus &&
+		    (d->nr_buffers == 1 || (d->layout.entry_id < 0 && d->layout.exit_id < 0));
 	unsigned int cpu;
 	uint64_t nr;
 	int ret = 0;
@@ -336,41 +401,17 @@ static int survey(struct dat_reader *d)
 			d->stats[cpu].entries = nr;
 	}
 	if (!ret) {
-		const struct dat_layout *l = &d->layout;
-		/* ours has their formats when it has such events */
-		bool entry = l->entry_id >= 0 && (peek || seen[l->entry_id]);
-		bool graph = entry || (l->exit_id >= 0 && seen[l->exit_id]);
-		bool function = d->layout.function_id >= 0 && seen[d->layout.function_id];
-		const char *other = formats_tracer(&d->formats, seen);
-
-		snprintf(d->head.tracer, sizeof(d->head.tracer), "%s",
-			 graph	    ? "function_graph"
-			 : function ? "function"
-			 : other    ? other
-				    : "nop");
-		d->head.graph = graph;
+		tell_tracer(d, &d->head, seen, peek);
 		take_options(d);
 		if (peek)
 			memset(seen, true, NR_EVENT_IDS * sizeof(*seen));
-		ret = formats_parse(&d->formats, d->head.tep, seen);
+		ret = open_further(d, batch, seen);
 	}
+	if (!ret)
+		ret = formats_parse(&d->formats, d->head.tep, seen);
 	free(batch);
 	free(seen);
 	return ret;
-}
-
-/* What `record -k` writes beside the program's records. */
-static int open_kernel(struct dat_reader *d)
-{
-	for (size_t i = 0; i < d->nr_buffers && d->ours; i++) {
-		const struct dat_buffer *b = &d->buffers[i];
-
-		if (b == d->top || b->is_text || strcmp(b->name, "kernel") != 0)
-			continue;
-		d->head.second = dat_instance_open(d, b);
-		return d->head.second ? 0 : dat_no_memory(d);
-	}
-	return 0;
 }
 
 static int finish(struct dat_reader *d)
@@ -410,8 +451,6 @@ static int finish(struct dat_reader *d)
 	/* the kernel's are libtraceevent's: they name symbols and more */
 	if (d->ours)
 		d->head.printks = &d->printks;
-	if (!ret)
-		ret = open_kernel(d);
 	return ret || !d->ours ? ret : use_native(d);
 }
 

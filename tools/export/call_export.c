@@ -11,6 +11,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/reader/joined.h"
 #include "tools/reader/tasks.h"
 
 /* Open x->o at @path. */
@@ -233,6 +234,18 @@ int call_export_each(const char *path, const struct export_options *opt,
 	if (!err)
 		view_notes(x.v, x.nr);
 	return err;
+}
+
+const char *call_export_buffer(const struct call_export *x, const struct call *call)
+{
+	return reader_buffer_name(x->v->r, call->process > RECORD_FURTHER_PROCESS
+						   ? call->process - RECORD_FURTHER_PROCESS
+						   : 0);
+}
+
+const char *call_export_record_buffer(const struct call_export *x, const struct record *rec)
+{
+	return reader_buffer_name(x->v->r, record_buffer(rec));
 }
 
 const char *call_export_name(const struct call_function *fn, char buf[CALL_NAME_BYTES])

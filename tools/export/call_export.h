@@ -74,6 +74,10 @@ int call_export_each(const char *path, const struct export_options *opt,
 int call_export_tree(const char *path, const struct export_options *opt,
 		     void (*put)(struct call_export *x, const struct call_tree *t));
 
+/* The name of the buffer that a call or another record is of, "" the top one. Borrowed. */
+const char *call_export_buffer(const struct call_export *x, const struct call *call);
+const char *call_export_record_buffer(const struct call_export *x, const struct record *rec);
+
 /* The function's name, or its address as 0x...: @buf holds that. */
 #define CALL_NAME_BYTES 24
 const char *call_export_name(const struct call_function *fn, char buf[CALL_NAME_BYTES]);

@@ -118,7 +118,7 @@ static void chrome_call(struct call_export *x, const struct call *call, const st
 static void chrome_other(struct call_export *x, const struct record *rec)
 {
 	struct chrome *own = x->own;
-	const char *name, *text;
+	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
 
 	x->err = other_text_take(own->text, rec, &name, &text);
 	next_event(x);
@@ -129,6 +129,10 @@ static void chrome_other(struct call_export *x, const struct record *rec)
 	put_us(&x->o, rec->ts);
 	out_printf(&x->o, ",\"args\":{\"cpu\":%u,\"text\":", rec->cpu);
 	json_put(&x->o, text);
+	if (*buffer) {
+		out_text(&x->o, ",\"buffer\":");
+		json_put(&x->o, buffer);
+	}
 	out_text(&x->o, "}}");
 }
 

@@ -1,27 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of exporter.c that are trace.dat. Tests: tests/cli/test_convert.py. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
 #include "tools/export/dat_write.h"
 #include "tools/export/exporter.h"
 
 #define ZSTD_LEVEL 1
 
+/* Version 6 as we write it has one buffer. */
+static int note_left_out(const char *path, struct reader *further)
+{
+	struct record batch[64];
+	uint64_t nr = 0;
+	int n = 0;
+
+	for (unsigned int cpu = 0; n >= 0 && cpu < further->nr_cpus; cpu++)
+		while ((n = reader_read(further, cpu, batch, 64)) > 0)
+			nr += (uint64_t)n;
+	if (n >= 0 && nr)
+		note("%s: %" PRIu64 " records of buffer '%s' are left out: version 6 has one "
+		     "buffer, --to dat has all",
+		     path, nr, further->buffer);
+	return n < 0 ? n : 0;
+}
+
 static int write_version(int version, const char *path, struct reader *r,
 			 const struct export_options *opt)
 {
-	const struct dat_more kernel = {"kernel", opt->kernel};
-	const struct dat_options how = {
-		.version = version,
-		.zstd_level = ZSTD_LEVEL,
-		.native = !opt->plain && !opt->kernel && !opt->nr_more,
-		.name = opt->name,
-		.more = opt->kernel ? &kernel : opt->more,
-		.nr_more = opt->kernel ? 1 : opt->nr_more,
-		.live = version == 7 && !opt->kernel && !opt->name && !opt->nr_more ? opt->live
-										    : NULL,
-		.progress = opt->progress,
-		.progress_arg = opt->progress_arg};
+	unsigned int nr = 0, nr_further = version == 7 ? r->nr_further : 0;
+	struct dat_options how = {.version = version,
+				  .zstd_level = ZSTD_LEVEL,
+				  .name = opt->name ? opt->name : r->buffer,
+				  .progress = opt->progress,
+				  .progress_arg = opt->progress_arg};
+	struct dat_more *more = calloc(opt->nr_more + nr_further + 1u, sizeof(*more));
+	int ret = 0;
 
-	return dat_write(path, r, &how);
+	if (!more)
+		return fail(ENOMEM, "out of memory");
+	if (opt->kernel)
+		more[nr++] = (struct dat_more){"kernel", opt->kernel};
+	for (unsigned int i = 0; i < opt->nr_more; i++)
+		more[nr++] = opt->more[i];
+	for (unsigned int i = 0; i < nr_further; i++)
+		more[nr++] = (struct dat_more){r->further[i]->buffer, r->further[i]};
+	how.more = more;
+	how.nr_more = nr;
+	how.native = !opt->plain && !nr;
+	how.live = version == 7 && !how.name && !nr ? opt->live : NULL;
+	ret = dat_write(path, r, &how);
+	free(more);
+	for (unsigned int i = nr_further; !ret && i < r->nr_further; i++)
+		ret = note_left_out(path, r->further[i]);
+	return ret;
 }
 
 int dat_export(const char *path, struct reader *r, const struct export_options *opt)

@@ -123,6 +123,14 @@ struct dat_second *dat_second_join(struct reader *r, struct reader *second)
 	return s;
 }
 
+bool dat_second_shifts(const struct dat_second *s)
+{
+	for (size_t i = 0; i < sizeof(s->is_shifted) / sizeof(*s->is_shifted); i++)
+		if (s->is_shifted[i])
+			return true;
+	return false;
+}
+
 void dat_second_shift(const struct dat_second *s, struct record *rec, unsigned int nr)
 {
 	for (; nr--; rec++)

@@ -20,6 +20,9 @@ struct dat_second {
  */
 struct dat_second *dat_second_join(struct reader *r, struct reader *second);
 
+/* Whether it changes any. */
+bool dat_second_shifts(const struct dat_second *s);
+
 /* The ids of @nr records of the second become those of the file. */
 void dat_second_shift(const struct dat_second *s, struct record *rec, unsigned int nr);
 

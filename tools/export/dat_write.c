@@ -218,11 +218,10 @@ static int stream_failed(struct writer *w, const struct record *rec, int nr, uns
 		return dat_file_failed(&w->file, ret);
 	while (nr-- > 1 && dat_event_of(rec->kind, false))
 		rec++;
-	return fail(
-		ENOTSUP,
-		"cannot write '%s': CPU %u has records of a kind that this version does not put "
-		"into a trace.dat (kind %u)",
-		w->file.path, cpu, rec->kind);
+	return fail(ENOTSUP,
+		    "cannot write '%s': CPU %u has records of kind %u, for which a trace.dat has "
+		    "no place",
+		    w->file.path, cpu, rec->kind);
 }
 
 /* Written at the end of the file. */
@@ -551,19 +550,23 @@ static int begin_v7(struct writer *w)
 static int write_more(struct writer *w, struct more *m)
 {
 	struct reader *r = w->r;
-	uint64_t *offset = w->cpu_offset, *cpu_bytes = w->cpu_bytes, bytes;
+	uint64_t *offset = w->cpu_offset, *cpu_bytes = w->cpu_bytes, bytes, records = w->records;
 	char name[300];
 	int ret;
 
 	m->at = w->offset;
+	w->records = 0;
 	snprintf(name, sizeof(name), "buffer %s", m->name);
 	ret = append_section_head(w, DAT_BUFFER, w->level != 0, string_add(w, name), 0);
 	w->r = m->joined->second;
 	w->cpu_offset = m->offset;
 	w->cpu_bytes = m->bytes;
 	w->now = m;
+	if (!ret && w->r->graph && !dat_second_shifts(m->joined))
+		ret = encode_graph(w);
 	if (!ret)
-		ret = write_streams(w, chunk_bytes_of(w));
+		ret = write_cpus(w);
+	w->records += records;
 	w->now = NULL;
 	w->r = r;
 	w->cpu_offset = offset;
@@ -572,15 +575,31 @@ static int write_more(struct writer *w, struct more *m)
 	return ret ? ret : write_at(w, &bytes, sizeof(bytes), m->at + 8);
 }
 
+/* The sections behind the first buffer; their formats are of all buffers. */
+static int write_sections_of_all(struct writer *w)
+{
+	bool graph = w->r->graph, values = w->r->values; /* of the first alone */
+	int ret;
+
+	for (unsigned int i = 0; i < w->opt->nr_more; i++) {
+		w->r->graph |= w->opt->more[i].r->graph;
+		w->r->values |= w->opt->more[i].r->values;
+	}
+	ret = write_sections(w);
+	if (!ret)
+		ret = write_options_v7(w, w->head_at);
+	w->r->graph = graph;
+	w->r->values = values;
+	return ret;
+}
+
 static int write_back_v7(struct writer *w)
 {
 	uint64_t bytes = w->offset - w->buffer_at - DAT_SECTION_BYTES;
 	int ret = write_at(w, &bytes, sizeof(bytes), w->buffer_at + 8);
 
 	if (!ret)
-		ret = write_sections(w);
-	if (!ret)
-		ret = write_options_v7(w, w->head_at);
+		ret = write_sections_of_all(w);
 	for (unsigned int i = 0; !ret && i < w->opt->nr_more; i++)
 		ret = write_more(w, &w->more[i]);
 	return ret ? ret : write_tail_v7(w);
@@ -600,6 +619,8 @@ static int write_all(struct writer *w)
 	int ret;
 
 	w->compact = w->graph || (w->r->graph && dat_graph_may_be_compact(w->r));
+	for (unsigned int i = 0; i < w->opt->nr_more; i++)
+		w->compact &= !w->opt->more[i].r->graph;
 	ret = write_front(w);
 	if (!ret && w->r->graph)
 		ret = encode_graph(w);

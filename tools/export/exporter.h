@@ -17,7 +17,9 @@ struct export_options {
 	bool plain;		   /* without parts that only vestige reads */
 	const struct exporter *to; /* whose write() has this */
 	struct reader *kernel;	   /* the kernel's records, for a trace.dat; NULL */
-	/* Of a trace.dat without those, see struct dat_options. */
+	/*
+	 * Of a trace.dat, see struct dat_options. What r->further has is written, too, and needs neither.
+	 */
 	const char *name;
 	const struct dat_more *more;
 	unsigned int nr_more;

@@ -125,11 +125,17 @@ static void firefox_other(struct call_export *x, const struct record *rec)
 {
 	struct firefox *own = x->own;
 	struct marker m = {.ts = rec->ts, .tid = rec->pid};
-	const char *name, *text;
+	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
+	char *with = NULL;
 
 	x->err = other_text_take(own->text, rec, &name, &text);
+	if (*buffer && !x->err && asprintf(&with, "%s: %s", buffer, name) < 0) {
+		with = NULL;
+		x->err = no_memory();
+	}
 	if (!x->err)
-		m.name = keep(x, name);
+		m.name = keep(x, with ? with : name);
+	free(with);
 	if (!x->err)
 		m.text = keep(x, text);
 	if (!x->err && ARRAY_ROOM(own->markers, own->nr_markers, own->room_markers, 256))

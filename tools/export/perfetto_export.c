@@ -205,7 +205,7 @@ static void perfetto_other(struct call_export *x, const struct record *rec)
 {
 	struct perfetto *own = x->own;
 	uint64_t track = thread_uuid(x, rec->pid);
-	const char *name, *text;
+	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
 
 	x->err = other_text_take(own->text, rec, &name, &text);
 	protobuf_number(&own->part, EVENT_TYPE, TYPE_INSTANT);
@@ -215,6 +215,12 @@ static void perfetto_other(struct call_export *x, const struct record *rec)
 	protobuf_text(&own->inner, ANNOTATION_NAME, "text");
 	protobuf_text(&own->inner, ANNOTATION_TEXT, text);
 	protobuf_message(&own->part, EVENT_ANNOTATION, &own->inner);
+	if (*buffer) {
+		protobuf_clear(&own->inner);
+		protobuf_text(&own->inner, ANNOTATION_NAME, "buffer");
+		protobuf_text(&own->inner, ANNOTATION_TEXT, buffer);
+		protobuf_message(&own->part, EVENT_ANNOTATION, &own->inner);
+	}
 	put_event(x, rec->ts);
 }
 

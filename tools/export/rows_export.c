@@ -19,7 +19,7 @@ struct row {
 	uint32_t depth, cpu;
 	int32_t tid;
 	bool is_call;
-	const char *name, *object, *text;
+	const char *name, *object, *text, *buffer;
 };
 
 struct rows {
@@ -56,6 +56,8 @@ static void put_csv(struct call_export *x, const struct row *row)
 	put_quoted(o, row->object);
 	out_text(o, ",");
 	put_quoted(o, row->text);
+	out_text(o, ",");
+	put_quoted(o, row->buffer);
 	out_text(o, "\n");
 }
 
@@ -81,6 +83,10 @@ static void put_json(struct call_export *x, const struct row *row)
 		out_text(o, ",\"text\":");
 		json_put(o, row->text);
 	}
+	if (*row->buffer) {
+		out_text(o, ",\"buffer\":");
+		json_put(o, row->buffer);
+	}
 	out_text(o, "}\n");
 }
 
@@ -105,13 +111,18 @@ static void rows_call(struct call_export *x, const struct call *call, const stru
 			    .text = call->flags & CALL_UNWOUND	    ? "unwound"
 				    : call->flags & CALL_UNFINISHED ? "unfinished"
 								    : "",
+			    .buffer = call_export_buffer(x, call),
 		    });
 }
 
 static void rows_other(struct call_export *x, const struct record *rec)
 {
 	struct rows *own = x->own;
-	struct row row = {.time = rec->ts, .cpu = rec->cpu, .tid = rec->pid, .object = ""};
+	struct row row = {.time = rec->ts,
+			  .cpu = rec->cpu,
+			  .tid = rec->pid,
+			  .object = "",
+			  .buffer = call_export_record_buffer(x, rec)};
 
 	row.kind = rec->kind == RECORD_EVENT   ? "event"
 		   : rec->kind == RECORD_PRINT ? "print"
@@ -131,7 +142,7 @@ static int rows_begin(struct call_export *x)
 static int csv_begin(struct call_export *x)
 {
 	((struct rows *)x->own)->put = put_csv;
-	out_text(&x->o, "kind,time,duration,self,depth,cpu,tid,comm,name,object,text\n");
+	out_text(&x->o, "kind,time,duration,self,depth,cpu,tid,comm,name,object,text,buffer\n");
 	return rows_begin(x);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See joined.h. Its head is a copy of the other reader's. Tests: tests/cli/test_record_kernel.py. */
+/* See joined.h. Its head is a copy of the first reader's. Tests: tests/cli/test_record_kernel.py, test_buffers.py. */
 #include "tools/reader/joined.h"
 
 #include <errno.h>
@@ -8,9 +8,16 @@
 
 #include "tools/base/fail.h"
 
+/* A stream of the joined reader: CPU @cpu of buffer @buffer. */
+struct stream {
+	struct reader *of;
+	unsigned int buffer, cpu;
+};
+
 struct joined {
 	struct reader reader; /* must be first */
 	struct reader *in;
+	struct stream *streams;
 };
 
 static struct joined *of(struct reader *r)
@@ -26,75 +33,125 @@ static bool is_mark(const struct record *rec)
 	       !memcmp(rec->data, READER_CLOCK_MARK, n);
 }
 
-static int read_second(struct reader *second, unsigned int cpu, struct record *out,
-		       unsigned int max)
+static int read_further(const struct stream *s, struct record *out, unsigned int max)
 {
 	int n, kept = 0;
 
-	while (!kept && (n = reader_read(second, cpu, out, max)) > 0)
-		for (int i = 0; i < n; i++)
-			if (!is_mark(&out[i]))
-				out[kept++] = out[i];
+	while (!kept && (n = reader_read(s->of, s->cpu, out, max)) > 0) {
+		for (int i = 0; i < n; i++) {
+			if (is_mark(&out[i]))
+				continue;
+			out[kept] = out[i];
+			out[kept].graph |= RECORD_OF_FURTHER;
+			out[kept++].process = RECORD_FURTHER_PROCESS + s->buffer;
+		}
+	}
 	return kept ? kept : n;
 }
 
 static int joined_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
-	struct reader *in = of(r)->in;
+	const struct stream *s = &of(r)->streams[cpu];
 
 	if (r->stop && atomic_load_explicit(r->stop, memory_order_relaxed))
 		return fail(EINTR, "interrupted");
-	return cpu < in->nr_cpus ? reader_read(in, cpu, out, max)
-				 : read_second(in->second, cpu - in->nr_cpus, out, max);
+	return s->buffer ? read_further(s, out, max) : reader_read(s->of, s->cpu, out, max);
 }
 
 static void joined_close(struct reader *r)
 {
 	reader_close(of(r)->in);
+	free(of(r)->streams);
 	free(r->stats);
 	free(r);
 }
 
 static int joined_rewind(struct reader *r)
 {
-	int err = of(r)->in->ops->rewind(of(r)->in);
+	struct reader *in = of(r)->in;
+	int err = in->ops->rewind(in);
 
-	return err ? err : of(r)->in->second->ops->rewind(of(r)->in->second);
+	for (unsigned int i = 0; !err && i < in->nr_further; i++)
+		err = in->further[i]->ops->rewind(in->further[i]);
+	return err;
 }
 
 static const struct reader_ops ops = {
 	.read = joined_read, .close = joined_close, .rewind = joined_rewind};
 
+/* Its streams and facts are the joined reader's, too. @buffer: 0: the first one, of which the rest is. */
+static void add(struct joined *j, struct reader *more, unsigned int buffer)
+{
+	struct reader *r = &j->reader;
+
+	for (unsigned int cpu = 0; cpu < more->nr_cpus; cpu++, r->nr_cpus++) {
+		j->streams[r->nr_cpus] = (struct stream){more, buffer, cpu};
+		/* of streams; those of the further ones may be unknown */
+		if (more->stats)
+			r->stats[r->nr_cpus] = more->stats[cpu];
+	}
+	if (more->graph && !r->graph)
+		memcpy(r->tracer, more->tracer, sizeof(r->tracer));
+	r->graph |= more->graph;
+	if (more->nr_cpus > r->nr_cpus_online)
+		r->nr_cpus_online = more->nr_cpus;
+}
+
 int reader_join(struct reader *in, struct reader **out)
 {
+	unsigned int nr = in->nr_cpus;
 	struct joined *j;
 
 	*out = in;
-	if (!in->second)
+	if (!in->nr_further)
 		return 0;
-	j = malloc(sizeof(*j));
-	if (!j) {
-		reader_close(in);
-		return fail(ENOMEM, "no memory for a reader");
+	for (unsigned int i = 0; i < in->nr_further; i++)
+		nr += in->further[i]->nr_cpus;
+	j = calloc(1, sizeof(*j));
+	if (j) {
+		*j = (struct joined){.reader = *in, .in = in};
+		j->streams = calloc(nr + 1u, sizeof(*j->streams));
+		j->reader.stats = calloc(nr + 1u, sizeof(*j->reader.stats));
 	}
-	*j = (struct joined){.reader = *in, .in = in};
-	j->reader.ops = &ops;
-	j->reader.nr_cpus += in->second->nr_cpus;
-	j->reader.second = NULL;
-	/* of streams; those of the second are not known */
-	j->reader.stats = calloc(j->reader.nr_cpus, sizeof(*j->reader.stats));
-	if (!j->reader.stats) {
+	if (!j || !j->streams || !j->reader.stats) {
+		if (j) {
+			free(j->streams);
+			free(j->reader.stats);
+		}
 		free(j);
 		reader_close(in);
+		*out = NULL;
 		return fail(ENOMEM, "no memory for a reader");
 	}
-	if (in->stats)
-		memcpy(j->reader.stats, in->stats, in->nr_cpus * sizeof(*in->stats));
+	j->reader.ops = &ops;
+	j->reader.nr_cpus = 0;
+	add(j, in, 0);
+	for (unsigned int i = 0; i < in->nr_further; i++)
+		add(j, in->further[i], i + 1);
 	*out = &j->reader;
 	return 0;
 }
 
+unsigned int reader_join_cpu(const struct reader *r, unsigned int stream)
+{
+	return r->ops == &ops ? ((const struct joined *)r)->streams[stream].cpu : stream;
+}
+
 unsigned int reader_join_cpus(const struct reader *r)
 {
-	return r->ops == &ops ? ((const struct joined *)r)->in->nr_cpus : r->nr_cpus;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < r->nr_cpus; i++)
+		if (reader_join_cpu(r, i) >= nr)
+			nr = reader_join_cpu(r, i) + 1;
+	return nr;
+}
+
+const char *reader_buffer_name(const struct reader *r, unsigned int buffer)
+{
+	const char *name = r->buffer;
+
+	if (buffer)
+		name = buffer <= r->nr_further ? r->further[buffer - 1]->buffer : "";
+	return name ? name : "";
 }

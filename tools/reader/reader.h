@@ -54,6 +54,8 @@ enum record_graph {
 	RECORD_GRAPH_ALONE = 16,
 	/* ENTRY, FUNCTION: args is set. */
 	RECORD_GRAPH_ARGS = 32,
+	/* Of a further buffer, any kind: `process` is its, and overrun is not told. record_buffer() */
+	RECORD_OF_FURTHER = 64,
 };
 
 /*
@@ -114,6 +116,15 @@ static inline uint64_t record_arg(const void *args, unsigned int i)
 
 	memcpy(&v, (const unsigned char *)args + 8u * i, sizeof(v));
 	return v;
+}
+
+/* Added to the number of a further buffer it is its records' `process`: their calls have stacks of their own. */
+#define RECORD_FURTHER_PROCESS 0x80000000u
+
+/* Which buffer of reader_join()'s a record is of: 0 the first one, else a number of reader_buffer_name(). */
+static inline unsigned int record_buffer(const struct record *rec)
+{
+	return rec->graph & RECORD_OF_FURTHER ? rec->process - RECORD_FURTHER_PROCESS : 0;
 }
 
 /* per_cpu/cpuN/stats, as the kernel has it. */
@@ -237,11 +248,17 @@ struct reader {
 	 * Borrowed. */
 	const atomic_bool *stop;
 	const struct reader_latency *latency; /* NULL: the records are no stretch */
+	/* Of a trace.dat: the name of its buffer, "" the top one. Borrowed; NULL is "". */
+	const char *buffer;
 	/*
-	 * The kernel's records of `record -k`, by time beside these; it has no tables of its own, and is
-	 * closed with this reader. NULL: there are none. reader_join() makes one reader of both.
+	 * A trace.dat's other buffers, by time beside these records: those of `record -k` and of
+	 * instances. They have no tables of their own, and are closed with this reader. reader_join()
+	 * makes one reader of all.
 	 */
-	struct reader *second;
+	struct reader **further;
+	unsigned int nr_further;
+	/* A buffer that holds a text in place of records: it is in no reader. NULL: there is none. Borrowed. */
+	const char *text_buffer;
 	const struct printks *printks; /* what bprint and bputs of ours name; NULL none */
 };
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/reader/joined.h"
 #include "tools/text/duration.h"
 #include "tools/text/other_text.h"
 #include "tools/text/value_text.h"
@@ -357,7 +358,7 @@ static int replay_other(void *arg, const struct record *rec)
 {
 	struct replay *p = arg;
 	const struct innermost *in = innermost_of(p, rec->pid);
-	const char *name, *text;
+	const char *name, *text, *buffer = reader_buffer_name(p->v->r, record_buffer(rec));
 	struct line *l, *around;
 	char *whole;
 
@@ -367,7 +368,8 @@ static int replay_other(void *arg, const struct record *rec)
 		return 0;
 	if (other_text_take(p->texts, rec, &name, &text))
 		return -ENOMEM;
-	if (asprintf(&whole, "%s%s%.*s", name, *text ? ": " : "", (int)MAX_EVENT, text) < 0)
+	if (asprintf(&whole, "%s%s%s%s%.*s", buffer, *buffer ? ": " : "", name, *text ? ": " : "",
+		     (int)MAX_EVENT, text) < 0)
 		return fail(ENOMEM, "out of memory");
 	if (in->open) {
 		uint64_t number = p->head + (uint32_t)(in->line - (uint32_t)p->head);

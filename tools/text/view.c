@@ -24,34 +24,57 @@ void view_init(struct view *v)
 	v->demangle = DEMANGLE_SHORT;
 }
 
-/* -C names CPUs; a joined reader has two streams of each. */
-static int choose_cpus(struct view *v)
+int view_choose_cpus(struct view *v, const char *list)
 {
-	unsigned int nr = reader_join_cpus(v->r);
-	bool *more;
-	int ret = cpu_list_parse(v->cpu_text, nr, &v->cpus);
+	bool *cpus, *streams;
+	/* a joined reader has a stream of each buffer and CPU */
+	int ret = cpu_list_parse(list, reader_join_cpus(v->r), &cpus);
 
-	if (ret || nr == v->r->nr_cpus)
+	if (ret)
 		return ret;
-	more = realloc(v->cpus, v->r->nr_cpus * sizeof(*v->cpus));
-	if (!more)
+	streams = calloc(v->r->nr_cpus + 1u, sizeof(*streams));
+	for (unsigned int i = 0; streams && i < v->r->nr_cpus; i++)
+		streams[i] = cpus[reader_join_cpu(v->r, i)];
+	free(cpus);
+	if (!streams)
 		return fail(ENOMEM, "out of memory");
-	v->cpus = more;
-	for (unsigned int i = nr; i < v->r->nr_cpus; i++)
-		more[i] = i - nr < nr && more[i - nr];
+	free(v->cpus);
+	v->cpus = streams;
 	return 0;
+}
+
+/* Facts about the buffers without which the view misleads. */
+static void note_buffers(const struct reader *r)
+{
+	unsigned int with_calls = r->graph;
+
+	if (r->text_buffer)
+		note("buffer '%s' holds the text of a latency tracer: `vestige report` prints it",
+		     r->text_buffer);
+	for (unsigned int i = 0; i < r->nr_further; i++) {
+		with_calls += r->further[i]->graph;
+		if (r->further[i]->clock[0] && strcmp(r->clock, r->further[i]->clock) != 0)
+			note("buffer '%s' has the clock %s, the first one %s: their times do not "
+			     "compare",
+			     r->further[i]->buffer, r->further[i]->clock, r->clock);
+	}
+	if (with_calls > 1)
+		note("%u buffers have calls: a function that several recorded counts in each",
+		     with_calls);
 }
 
 int view_use(struct view *v, struct reader *r)
 {
-	int ret = reader_join(r, &r);
+	int ret;
 
+	note_buffers(r);
+	ret = reader_join(r, &r);
 	if (ret)
 		return ret;
 	v->r = r;
 	symbols_demangle(v->r->symbols, v->demangle);
 	if (v->cpu_text)
-		ret = choose_cpus(v);
+		ret = view_choose_cpus(v, v->cpu_text);
 	if (ret)
 		return ret;
 	if (v->r->values) {

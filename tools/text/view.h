@@ -76,6 +76,11 @@ void view_init(struct view *v);
  * fail() set. Either way view_close().
  */
 int view_use(struct view *v, struct reader *r);
+/*
+ * view_choose_cpus() - the view is of some CPUs, once it is open.
+ * @list: `0,2-3`. Return: 0 or -errno with fail() set: EINVAL.
+ */
+int view_choose_cpus(struct view *v, const char *list);
 /* Fail where the recording has no calls with entry and exit. Return: 0 or -EINVAL with fail() set. */
 int view_must_have_calls(const struct view *v);
 

@@ -71,6 +71,10 @@ static void put_track(const struct track *t, struct out *o)
 	out_printf(o, "{\"kind\":\"%s\",\"file\":%u,\"id\":%d,\"pid\":%d,\"stack\":%u,\"name\":",
 		   columns_kind_names[t->kind], t->file, (int)t->id, (int)t->pid, t->stack);
 	json_put(o, t->name);
+	if (*t->buffer) {
+		out_text(o, ",\"buffer\":");
+		json_put(o, t->buffer);
+	}
 	out_text(o, ",\"rows\":[");
 	for (uint32_t row = 0; row < t->nr_rows; row++)
 		out_printf(o, "%s%zu", row ? "," : "", t->rows[row].nr);

@@ -14,6 +14,7 @@
 #include "tools/base/hash_index.h"
 #include "tools/base/time_ns.h"
 #include "tools/export/call_export.h"
+#include "tools/reader/joined.h"
 #include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/trace_text.h"
@@ -160,6 +161,13 @@ static bool is_of(const struct track *t, const struct track_key *key)
 	       t->stack == key->stack;
 }
 
+/* The name of the buffer that @process stands for. */
+static const char *buffer_of(const struct building *b, uint32_t process)
+{
+	return reader_buffer_name(
+		b->v->r, process > RECORD_FURTHER_PROCESS ? process - RECORD_FURTHER_PROCESS : 0);
+}
+
 /* Borrowed until the next call. NULL with b->err set. */
 static struct track *track_of(struct building *b, struct track_key key)
 {
@@ -180,10 +188,13 @@ static struct track *track_of(struct building *b, struct track_key key)
 			    .id = key.id,
 			    .process = key.process,
 			    .stack = key.stack,
-			    .name = ""};
+			    .name = "",
+			    .buffer = ""};
 	if (key.kind != TRACK_CPU && key.kind != TRACK_CPU_EVENTS) {
 		t->pid = tasks_tgid(b->v->r->tasks, key.id);
 		t->name = tasks_comm(b->v->r->tasks, key.id);
+		if (key.kind != TRACK_STATES)
+			t->buffer = buffer_of(b, key.process);
 	}
 	return t;
 }

@@ -54,12 +54,13 @@ extern const char *const columns_kind_names[TRACK_NR_KINDS];
 
 struct track {
 	enum track_kind kind;
-	uint32_t file;	  /* of columns.files */
-	int32_t id;	  /* of a CPU its number, else the thread */
-	int32_t pid;	  /* the thread's process; 0 unknown, or a CPU */
-	uint32_t process; /* as struct record */
-	uint32_t stack;	  /* TRACK_CALLS of another stack than the thread's own; 0 */
-	const char *name; /* the thread's; "" of a CPU */
+	uint32_t file;	    /* of columns.files */
+	int32_t id;	    /* of a CPU its number, else the thread */
+	int32_t pid;	    /* the thread's process; 0 unknown, or a CPU */
+	uint32_t process;   /* as struct record */
+	uint32_t stack;	    /* TRACK_CALLS of another stack than the thread's own; 0 */
+	const char *name;   /* the thread's; "" of a CPU */
+	const char *buffer; /* of the file, that its spans are of; "": the top one, or all */
 	struct span_row *rows;
 	uint32_t nr_rows, room_rows;
 };

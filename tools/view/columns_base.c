@@ -85,6 +85,7 @@ static int outline_track(const struct track *t, struct columns *to)
 	to->nr_tracks++;
 	err = copy->rows ? columns_own_text(to, t->name, strlen(t->name), &copy->name)
 			 : no_memory();
+	err = err ? err : columns_own_text(to, t->buffer, strlen(t->buffer), &copy->buffer);
 	while (row < t->nr_rows && !t->rows[row].nr)
 		row++;
 	for (; row < t->nr_rows && !err; row++)

@@ -183,12 +183,14 @@ static int put_all(struct writer *w, const struct columns *c)
 
 	for (size_t i = 0; i < c->nr_tracks && !err; i++) {
 		const struct track *t = &c->tracks[i];
-		struct index_track track = {t->kind,	t->id,	  t->pid,
-					    t->process, t->stack, text_bytes(t->name),
-					    t->nr_rows, 0};
+		struct index_track track = {t->kind,	t->id,
+					    t->pid,	t->process,
+					    t->stack,	text_bytes(t->name),
+					    t->nr_rows, text_bytes(t->buffer)};
 
 		put(w, &track, sizeof(track));
 		put(w, t->name, track.name_bytes);
+		put(w, t->buffer, track.buffer_bytes);
 		for (uint32_t row = 0; row < t->nr_rows; row++)
 			put_row(w, &t->rows[row]);
 	}
@@ -424,14 +426,16 @@ static int load_row(struct cursor *at, const struct columns *c, struct span_row 
 static int load_track(struct cursor *at, struct columns *c, struct track *t)
 {
 	struct index_track head;
-	const char *name;
+	const char *name, *buffer;
 	int err;
 
 	if (!take_copy(at, &head, sizeof(head)) || head.kind >= TRACK_NR_KINDS ||
-	    head.nr_rows > COLUMNS_MAX_ROWS || head.name_bytes > MAX_TEXT)
+	    head.nr_rows > COLUMNS_MAX_ROWS || head.name_bytes > MAX_TEXT ||
+	    head.buffer_bytes > MAX_TEXT)
 		return damaged();
 	name = take(at, head.name_bytes);
-	if (!name)
+	buffer = name ? take(at, head.buffer_bytes) : NULL;
+	if (!buffer)
 		return damaged();
 	*t = (struct track){.kind = (enum track_kind)head.kind,
 			    .id = head.id,
@@ -439,6 +443,7 @@ static int load_track(struct cursor *at, struct columns *c, struct track *t)
 			    .process = head.process,
 			    .stack = head.stack};
 	err = columns_own_text(c, name, head.name_bytes, &t->name);
+	err = err ? err : columns_own_text(c, buffer, head.buffer_bytes, &t->buffer);
 	t->rows = calloc(head.nr_rows + 1u, sizeof(*t->rows));
 	if (!t->rows)
 		return no_memory();

@@ -21,7 +21,7 @@
 #include "tools/view/columns.h"
 
 #define INDEX_MAGIC   UINT64_C(0x5845444e49534556) /* "VESINDEX" */
-#define INDEX_VERSION 1u
+#define INDEX_VERSION 2u
 
 /* Which file, and in which state: it is another one after each change. */
 struct index_id {
@@ -51,7 +51,7 @@ struct index_name {
 struct index_track {
 	uint32_t kind;
 	int32_t id, pid;
-	uint32_t process, stack, name_bytes, nr_rows, reserved;
+	uint32_t process, stack, name_bytes, nr_rows, buffer_bytes;
 };
 
 /*

@@ -74,8 +74,11 @@ static void slice_cell(const struct sql_data *s, const struct place *at, int col
 	case 6:
 		put_tgid(to, at->track);
 		break;
-	default:
+	case 7:
 		put_number(to, at->track->stack);
+		break;
+	default:
+		put_text(to, at->track->buffer);
 	}
 }
 
@@ -102,8 +105,11 @@ static void event_cell(const struct sql_data *s, const struct place *at, int col
 	case 3:
 		put_text(to, s->c->names[e->name[at->nr]].text);
 		break;
-	default:
+	case 4:
 		put_text(to, s->c->texts[e->text[at->nr]]);
+		break;
+	default:
+		put_text(to, s->c->tracks[e->track[at->nr]].buffer);
 	}
 }
 
@@ -180,10 +186,13 @@ static void track_cell(const struct sql_data *s, const struct place *at, int col
 	case 4:
 		put_number(to, t->nr_rows);
 		break;
-	default:
+	case 5:
 		for (uint32_t row = 0; row < t->nr_rows; row++)
 			spans += t->rows[row].nr;
 		put_number(to, spans);
+		break;
+	default:
+		put_text(to, t->buffer);
 	}
 }
 
@@ -210,15 +219,17 @@ static void function_cell(const struct sql_data *s, const struct place *at, int 
 static const struct table tables[] = {
 	{"slices",
 	 "start INTEGER, duration INTEGER, name TEXT, object TEXT, depth INTEGER, tid INTEGER, "
-	 "pid INTEGER, stack INTEGER",
+	 "pid INTEGER, stack INTEGER, buffer TEXT",
 	 TRACK_CALLS, 0, 5, 2, 3, NULL, slice_cell},
-	{"events", "start INTEGER, cpu INTEGER, tid INTEGER, name TEXT, text TEXT", TRACK_NR_KINDS,
-	 0, -1, -1, -1, nr_events, event_cell},
+	{"events", "start INTEGER, cpu INTEGER, tid INTEGER, name TEXT, text TEXT, buffer TEXT",
+	 TRACK_NR_KINDS, 0, -1, -1, -1, nr_events, event_cell},
 	{"states", "start INTEGER, duration INTEGER, state TEXT, tid INTEGER, cpu INTEGER",
 	 TRACK_STATES, 0, 3, 2, -1, NULL, state_cell},
 	{"cpus", "start INTEGER, duration INTEGER, cpu INTEGER, tid INTEGER, name TEXT", TRACK_CPU,
 	 0, -1, -1, -1, NULL, cpu_cell},
-	{"tracks", "kind TEXT, id INTEGER, pid INTEGER, name TEXT, depths INTEGER, spans INTEGER",
+	{"tracks",
+	 "kind TEXT, id INTEGER, pid INTEGER, name TEXT, depths INTEGER, spans INTEGER, "
+	 "buffer TEXT",
 	 TRACK_NR_KINDS, -1, -1, -1, -1, nr_tracks, track_cell},
 	{"functions",
 	 "name TEXT, object TEXT, calls INTEGER, total INTEGER, self INTEGER, shortest INTEGER, "

@@ -68,7 +68,7 @@ _FUNCTIONS = {  # name: result, arguments
     "field": (ctypes.POINTER(_Field), _T, ctypes.c_uint),
     "field_find": (ctypes.POINTER(_Field), _T, _S),
     "stack": (ctypes.c_uint, _T, ctypes.POINTER(_U64), ctypes.c_uint),
-    "function": (_S, _T, _U64, ctypes.POINTER(_S)), "source": (_S, _T, _U64),
+    "buffer": (_S, _T), "function": (_S, _T, _U64, ctypes.POINTER(_S)), "source": (_S, _T, _U64),
 }
 
 
@@ -153,6 +153,12 @@ class Record:
         if text is None:
             raise MemoryError
         return _text(text)
+
+    @property
+    def buffer(self):
+        """The name of the buffer that it is of, "" of the top one."""
+        self._is_last()
+        return _text(_lib.vestige_trace_buffer(self.trace.handle))
 
     @property
     def fields(self):

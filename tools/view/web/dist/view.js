@@ -771,12 +771,14 @@
       return `CPU ${track.id}`;
     if (track.kind === "cpu-events")
       return `CPU ${track.id} events`;
+    const buffer = track.buffer ? ` of ${track.buffer}` : "";
     if (track.stack)
-      return `${track.name}-${track.id} stack ${track.stack}`;
-    return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}`;
+      return `${track.name}-${track.id} stack ${track.stack}${buffer}`;
+    return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}${buffer}`;
   }
   function trackKey(track) {
-    return [track.file, track.kind, track.id, track.stack, track.made ? track.made.title : ""].join(" ");
+    const key = [track.file, track.kind, track.id, track.stack, track.made ? track.made.title : ""].join(" ");
+    return track.buffer ? `${key} ${track.buffer}` : key;
   }
   var Layout = class {
     constructor(info, tracks) {

@@ -39,13 +39,15 @@ export function trackTitle(track: Drawn): string {
   if (track.made) return track.made.title;
   if (track.kind === "cpu") return `CPU ${track.id}`;
   if (track.kind === "cpu-events") return `CPU ${track.id} events`;
-  if (track.stack) return `${track.name}-${track.id} stack ${track.stack}`;
-  return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}`;
+  const buffer = track.buffer ? ` of ${track.buffer}` : "";
+  if (track.stack) return `${track.name}-${track.id} stack ${track.stack}${buffer}`;
+  return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}${buffer}`;
 }
 
 // What a track is called in a saved session, which may be of another recording.
 export function trackKey(track: Drawn): string {
-  return [track.file, track.kind, track.id, track.stack, track.made ? track.made.title : ""].join(" ");
+  const key = [track.file, track.kind, track.id, track.stack, track.made ? track.made.title : ""].join(" ");
+  return track.buffer ? `${key} ${track.buffer}` : key;
 }
 
 export class Layout {

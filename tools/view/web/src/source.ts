@@ -11,6 +11,7 @@ export interface Track {
   pid: number; // 0: unknown, or a CPU
   stack: number; // of calls on another stack than the thread's own
   name: string;
+  buffer?: string; // of a recording with several, which; absent: the top one, or all
   rows: number[]; // how many spans each has
 }
 
