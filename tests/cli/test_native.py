@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """All commands print the same of a trace.dat with its native block and without it (a byte cut
 off)."""
+import collections
 import json
 import os
 import re
@@ -160,6 +161,45 @@ def test_left_out(w):
         assert time.monotonic() < end
         time.sleep(0.01)
     w.run("clean")
+
+
+def test_cut(w):
+    """A native file that is cut anywhere: each command says so and how many records there are; those are the file's."""
+    w.run("record", "-q", "--native", "-p", "function", "-o", "whole", "--", w.prog, "calls", 20000)
+    with open(w.path("whole"), "rb") as f:
+        data = f.read()
+    p = w.run("report", "whole")
+    assert p.stderr == b""
+    whole = collections.Counter(p.stdout.splitlines()[1:])
+    at, bounds = int.from_bytes(data[12:16], "little"), []
+    while at < len(data):
+        bounds.append((at, int.from_bytes(data[at + 4:at + 8], "little")))
+        at += 32 + int.from_bytes(data[at + 16:at + 24], "little")
+    assert at == len(data) and {kind for _, kind in bounds} >= {1, 4, 5, 6}, bounds
+    lengths = {len(data) * i // 12 for i in range(1, 12)} | {b + more for b, _ in bounds for more in (0, 9, 40)}
+    end = next(b for b, kind in bounds if kind == 4)
+    seen = set()
+    for length in sorted(n for n in lengths if bounds[0][0] < n < len(data)):
+        with open(w.path("cut"), "wb") as f:
+            f.write(data[:length])
+        p = w.run("report", "cut", status=None)
+        err = p.stderr.decode()
+        if p.returncode:
+            assert p.returncode == 1 and "no record of it can be read" in err and p.stdout == b"", (length, err)
+            continue
+        m = re.fullmatch(r"vestige: .*cut (ends in the middle of [a-z' ]+|has no end, as its recorder was stopped or still runs): (\d+) records are read\n", err)
+        if length in dict(bounds) and length > end:
+            assert not err, err
+            continue
+        assert m, (length, err)
+        lines = collections.Counter(p.stdout.splitlines()[1:])
+        assert lines.total() == int(m[2]) and not lines - whole, (length, err, lines.total())
+        seen.add((m[1], lines.total() > 0))
+        if lines:
+            assert w.run("convert", "-q", "cut", "cut.csv").stderr.decode() == err
+            assert w.run("sql", "cut", "SELECT 1").stderr.decode() == err
+    assert {s for s, some in seen if some} == {"ends in the middle of pages of records", "ends in the middle of a chunk",
+        "ends in the middle of a process's tables", "ends in the middle of its end", "ends in the middle of its symbols", "has no end, as its recorder was stopped or still runs"}, seen
 
 
 def test_other_readers(w):

@@ -126,6 +126,9 @@ def test_cut_and_wrong(w):
     write(w.path("page.dat"), partial[:14] + b"\3\0\0\0" + partial[18:], "wb")
     write(w.path("text"), "no trace.dat, this is only a text\n")
     write(w.path("a.cpu1"), "")
+    write(w.path("noise.cpu0"), bytes(range(1, 255)) * 100, "wb")
+    write(w.path("short.cpu0"), "x" * 3000)
+    write(w.path("back.cpu0"), b"".join(struct.pack("<QQ", ts, 16).ljust(PAGE, b"\0") for ts in (20, 10)), "wb")
     os.mkfifo(w.path("pipe.cpu3"))
     for words, status, why in (
             ([], 2, "no files of CPUs"), (["-c", "x"], 2, "-c takes no files"), (["-c", "-i", "p.dat"], 2, "-i reads one"),
@@ -136,6 +139,9 @@ def test_cut_and_wrong(w):
             (["-i", "cut.dat", "a.cpu1"], 1, "'cut.dat' does not go"), (["-i", "tiny.dat", "a.cpu1"], 1, "it is cut"),
             (["-i", "page.dat", "a.cpu1"], 1, "its page has 3 bytes"), (["-i", "text", "a.cpu1"], 1, "'text' is no trace.dat"),
             (["-i", "whole.dat", *cpus], 1, "it has records of its own"), (["-i", "p.dat", "-o", "no/such", "a.cpu1"], 1, "no/such"),
+            (["noise.cpu0"], 1, "'noise.cpu0' has no records of a CPU: its page at 0 is none"),
+            (["short.cpu0"], 1, "'short.cpu0' has no records of a CPU: it is shorter than a page of 4096 bytes"),
+            (["back.cpu0"], 1, "'back.cpu0' has no records of a CPU: its page at 4096 is none"),
             (["-c", "-t", "nosuch"], 1, "nosuch"), (["-c", "-t", "."], 1, "events/header_page"),
             (["-c", "-k", "nosuch"], 1, "cannot open 'nosuch'")):
         err = w.run("restore", *words, status=status).stderr.decode()

@@ -47,7 +47,9 @@ struct spool {
 	int fd;
 	char *path;
 	uint64_t bytes;
-	bool tables_only; /* chunks of pages are passed over */
+	bool tables_only;
+	const char *cut; /* in what the file's end is; NULL: in nothing */
+	bool has_end; /* the recorder came to it */ /* chunks of pages are passed over */
 	struct spool_head head;
 	struct spool_slot *slots; /* SLOTS_AT_ONCE, while the file is scanned */
 	char *names;		  /* the same; NULL: there are none */
@@ -223,6 +225,9 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 		calls = n > 0;
 		if (!calls)
 			n = spool_unpack(here, have - pos, page);
+		/* the last page of a chunk that is cut */
+		if (n < 0 && s->cut && end - at < SPOOL_PACKED_MAX)
+			return 0;
 		if (n < 0) {
 			note("%s is damaged at offset %llu: the rest of its chunk is left out",
 			     s->path, (unsigned long long)at);
@@ -277,6 +282,55 @@ static int take_names(struct spool *s, const struct spool_chunk *c, uint64_t at)
 	return 0;
 }
 
+/* What a chunk holds, in messages. */
+static const char *chunk_name(uint32_t type)
+{
+	static const char *const names[] = {
+		[SPOOL_META] = "a process's tables", [SPOOL_PAGES] = "pages of records",
+		[SPOOL_CLOCK] = "clock pairs",	     [SPOOL_END] = "its end",
+		[SPOOL_PACKED] = "pages of records", [SPOOL_NAMES] = "its symbols"};
+
+	return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "a chunk";
+}
+
+/* The file's end cuts @c off: its whole pages are read. */
+static int add_cut(struct spool *s, struct pages *p, struct spool_chunk *c, uint64_t body)
+{
+	uint64_t left = s->bytes - body;
+
+	s->cut = chunk_name(c->type);
+	if (s->tables_only)
+		return 0;
+	if (c->used > left)
+		c->used = left;
+	return c->type == SPOOL_PAGES	 ? add_pages(s, p, c, body)
+	       : c->type == SPOOL_PACKED ? add_packed(s, p, c, body)
+					 : 0;
+}
+
+/* Say what is not in the file. Return: 0; -EINVAL with fail() set where nothing is left. */
+static int tell_cut(const struct spool *s, const struct reader *r, const struct spool_end *end)
+{
+	uint64_t nr = 0;
+
+	for (unsigned int cpu = 0; r->stats && cpu < r->nr_cpus; cpu++)
+		nr += r->stats[cpu].entries;
+	if (s->cut && !nr)
+		return fail(EINVAL, "%s ends in the middle of %s: no record of it can be read",
+			    s->path, s->cut);
+	if (s->cut)
+		note("%s ends in the middle of %s: %llu records are read", s->path, s->cut,
+		     (unsigned long long)nr);
+	else if (!s->has_end)
+		note("%s has no end, as its recorder was stopped or still runs: %llu records are "
+		     "read",
+		     s->path, (unsigned long long)nr);
+	else if (end->flags & SPOOL_END_INCOMPLETE)
+		note("%s lacks records, as the disk was full: %llu records are read", s->path,
+		     (unsigned long long)nr);
+	return 0;
+}
+
 static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 {
 	int err = 0;
@@ -294,7 +348,7 @@ static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 			break;
 		}
 		if (c.length > s->bytes - body)
-			break;
+			return add_cut(s, p, &c, body);
 		switch (c.type) {
 		case SPOOL_META:
 			err = add_meta(s, p, &c, body);
@@ -316,12 +370,15 @@ static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 			err = take_names(s, &c, body);
 			break;
 		case SPOOL_END:
+			s->has_end = true;
 			if (c.used >= sizeof(*end))
 				err = read_at(s, end, sizeof(*end), body);
 			break;
 		}
 		s->at = body + c.length;
 	}
+	if (!err && s->at < s->bytes && s->bytes - s->at < sizeof(struct spool_chunk))
+		s->cut = chunk_name(0);
 	return err;
 }
 
@@ -427,6 +484,12 @@ static int open_spool(const char *path, bool tables_only, struct reader **out)
 		return err;
 	free(s->names);
 	s->names = NULL;
+	err = tables_only ? 0 : tell_cut(s, *out, &end);
+	if (err) {
+		reader_close(*out);
+		*out = NULL;
+		return err;
+	}
 	make_windows(s, (*out)->nr_cpus);
 	/* All pages here were read from a ring. */
 	for (unsigned int c = 0; c < (*out)->nr_cpus; c++)

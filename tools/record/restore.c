@@ -199,6 +199,58 @@ static void note_cut(const struct cpus *c, uint32_t page_bytes)
 			     c->names[i], c->at[i].bytes % page_bytes);
 }
 
+static uint64_t number(const uint8_t *at, unsigned int bytes, bool big)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < bytes; i++)
+		n |= (uint64_t)at[big ? bytes - 1 - i : i] << 8 * i;
+	return n;
+}
+
+/*
+ * The pages of a CPU are the ring's own: each begins with its time and with how much of it is used,
+ * and the times go up. Return: 0 or -EINVAL with fail() set.
+ */
+static int check_pages(const struct cpus *c, const struct dat_join *j)
+{
+	uint8_t head[DAT_MAGIC_BYTES + 8], page[16];
+	unsigned int long_bytes;
+	bool big;
+
+	if (pread(j->fd, head, sizeof(head), 0) != (ssize_t)sizeof(head))
+		return fail(EINVAL, "%s is no trace.dat: it is cut", j->name);
+	big = head[DAT_MAGIC_BYTES + 2];
+	long_bytes = head[DAT_MAGIC_BYTES + 3] == 4 ? 4 : 8;
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint64_t last = 0;
+
+		if (c->names[i] && c->at[i].bytes && c->at[i].bytes < j->page_bytes)
+			return fail(EINVAL,
+				    "'%s' has no records of a CPU: it is shorter than a page of "
+				    "%" PRIu32 " bytes",
+				    c->names[i], j->page_bytes);
+		for (uint64_t at = 0; at + j->page_bytes <= c->at[i].bytes; at += j->page_bytes) {
+			uint64_t ts, used;
+
+			if (pread(c->at[i].fd, page, sizeof(page), (off_t)at) !=
+			    (ssize_t)sizeof(page))
+				return fail_errno(errno ? errno : EIO, "cannot read '%s'",
+						  c->names[i]);
+			ts = number(page, 8, big);
+			/* bits above say that records were lost; a head may say 8 for 4 */
+			used = number(page + 8, long_bytes, big) & SUBBUF_COMMIT_MASK;
+			if (used > j->page_bytes - 12 || ts < last)
+				return fail(EINVAL,
+					    "'%s' has no records of a CPU: its page at %" PRIu64
+					    " is none of a ring buffer",
+					    c->names[i], at);
+			last = ts;
+		}
+	}
+	return 0;
+}
+
 static int join(const struct restore_options *o, struct dat_join *j, const struct cpus *c)
 {
 	struct dat_file to;
@@ -208,6 +260,9 @@ static int join(const struct restore_options *o, struct dat_join *j, const struc
 	if (err)
 		return err;
 	j->bytes = (uint64_t)st.st_size;
+	err = check_pages(c, j);
+	if (err)
+		return err;
 	err = dat_file_create(&to, o->output);
 	if (err)
 		return err;
