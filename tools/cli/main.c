@@ -18,7 +18,7 @@ static const struct command *const commands[] = {
 	&command_replay, &command_graph, &command_profile, &command_report, &command_sched,
 	&command_stacks, &command_hist, &command_mem, &command_bootgraph, &command_kd,
 	&command_view, &command_tui, &command_sql, &command_script,
-	&command_convert, &command_split, &command_dot, &command_dump, &command_options,
+	&command_convert, &command_share, &command_split, &command_dot, &command_dump, &command_options,
 	&command_check_events,
 	&command_start, &command_stop, &command_restart, &command_clear, &command_reset,
 	&command_show, &command_extract, &command_snapshot, &command_stack, &command_stat,

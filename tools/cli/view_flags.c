@@ -75,7 +75,7 @@ static bool parse_range(struct view *v, const char *text)
 	       (v->range_from_start != v->range_to_start || v->wish.from <= v->wish.to);
 }
 
-static int take_range(const struct parsing *p, void *to, const char *value)
+int view_take_range(const struct parsing *p, void *to, const char *value)
 {
 	return parse_range(to, value) ? 0 : options_bad(p, "not FROM~TO", value);
 }
@@ -128,7 +128,7 @@ const struct flag view_flags[] = {
 	{'r', "time-range", "FROM~TO",
 	 "only calls that began in this time: with a unit, since the first record (10ms~20ms), "
 	 "without one, seconds of the trace's clock; either may be left out",
-	 take_range, 0},
+	 view_take_range, 0},
 	{0, "tid", "LIST", "only these threads: 4711,4712", view_take_tids, 0},
 	{0, "cpu", "LIST", "only what these CPUs recorded: 0,2-3", NULL,
 	 offsetof(struct view, cpu_text)},

@@ -13,10 +13,11 @@ extern const struct flag view_flags[];
 int view_take_demangle(const struct parsing *p, void *to, const char *value);
 
 /*
- * The values of --filter and --tid, for commands that have these flags under other names, too. @to:
+ * The values of --filter, --tid and --time-range, for commands that have these flags under other names, too. @to:
  * a view.
  */
 int view_take_under(const struct parsing *p, void *to, const char *value);
+int view_take_range(const struct parsing *p, void *to, const char *value);
 int view_take_tids(const struct parsing *p, void *to, const char *value);
 
 /*

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "tools/base/fail.h"
+
 #include "tools/base/fail.h" /* before cmocka, which has a macro of that name */
 
 #include <cmocka.h>

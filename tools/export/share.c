@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See share.h. What goes into the file is named here; all else stays behind. The new reader's head is made
+ * of zeros and gets the few facts that a trace of calls needs: no path, no name of a thread or
+ * machine, no format of an event. Functions keep their names, and those of their objects without
+ * folders. Tests: tests/cli/test_share.py.
+ */
+#include "tools/export/share.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/code/symbols.h"
+#include "tools/export/dat_write.h"
+#include "tools/reader/formats.h"
+#include "tools/reader/printks.h"
+#include "tools/reader/tasks.h"
+
+#define BATCH	   256u
+#define ZSTD_LEVEL 3
+#define NAME	   "thread"
+
+struct shared {
+	struct reader reader; /* must be first */
+	struct reader *in;
+	const struct view *v;
+	uint64_t *lost; /* by CPU: before records that stay behind */
+};
+
+static struct shared *of(struct reader *r)
+{
+	return (struct shared *)r;
+}
+
+static bool is_call(const struct record *rec)
+{
+	return rec->kind != RECORD_EVENT && rec->kind != RECORD_PRINT;
+}
+
+static bool is_wanted(const struct view *v, const struct record *rec)
+{
+	bool found = !v->wish.nr_tids;
+
+	for (unsigned int i = 0; i < v->wish.nr_tids && !found; i++)
+		found = v->wish.tids[i] == rec->pid;
+	return found && is_call(rec) && rec->ts >= v->wish.from &&
+	       (!v->wish.to || rec->ts <= v->wish.to);
+}
+
+static uint64_t lost_of_both(uint64_t a, uint64_t b)
+{
+	return a == RECORD_LOST_UNKNOWN || b == RECORD_LOST_UNKNOWN ? RECORD_LOST_UNKNOWN : a + b;
+}
+
+static int shared_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
+{
+	struct shared *s = of(r);
+	int n = 0, kept = 0;
+
+	while (!kept && (n = reader_read(s->in, cpu, out, max)) > 0) {
+		for (int i = 0; i < n; i++) {
+			struct record rec = out[i];
+
+			s->lost[cpu] = lost_of_both(s->lost[cpu], rec.lost);
+			if (!is_wanted(s->v, &rec))
+				continue;
+			rec.lost = s->lost[cpu];
+			s->lost[cpu] = 0;
+			if (rec.graph & (RECORD_GRAPH_ARGS | RECORD_GRAPH_RETVAL))
+				rec.retval = 0;
+			rec.graph &= (uint8_t) ~(RECORD_GRAPH_ARGS | RECORD_GRAPH_RETVAL);
+			out[kept++] = rec;
+		}
+	}
+	return kept ? kept : n;
+}
+
+static int shared_rewind(struct reader *r)
+{
+	memset(of(r)->lost, 0, (r->nr_cpus + 1u) * sizeof(*of(r)->lost));
+	return of(r)->in->ops->rewind(of(r)->in);
+}
+
+static void shared_find_depths(struct reader *r)
+{
+	of(r)->in->ops->find_depths(of(r)->in);
+}
+
+/* What it got is freed by share(); the other reader is the caller's. */
+static void shared_close(struct reader *r)
+{
+	(void)r;
+}
+
+static const struct reader_ops ops_plain = {
+	.read = shared_read, .close = shared_close, .rewind = shared_rewind};
+static const struct reader_ops ops_depths = {.read = shared_read,
+					     .close = shared_close,
+					     .rewind = shared_rewind,
+					     .find_depths = shared_find_depths};
+
+/* Threads that records have been seen of: a set. */
+struct threads {
+	int32_t *at;
+	size_t nr, room;
+};
+
+static int see_thread(struct threads *t, int32_t pid)
+{
+	for (size_t i = t->nr; i-- > 0;)
+		if (t->at[i] == pid)
+			return 0;
+	if (t->nr == t->room) {
+		size_t room = t->room ? 2 * t->room : 64;
+		int32_t *more = reallocarray(t->at, room, sizeof(*more));
+
+		if (!more)
+			return fail(ENOMEM, "out of memory");
+		t->at = more;
+		t->room = room;
+	}
+	t->at[t->nr++] = pid;
+	return 0;
+}
+
+static bool has_name(const struct tasks *tasks, int32_t pid)
+{
+	const char *comm = tasks_comm(tasks, pid);
+
+	return *comm && *comm != '<' && strcmp(comm, NAME) != 0;
+}
+
+static void count_record(struct share_counts *n, const struct record *rec)
+{
+	if (!n->first || rec->ts < n->first)
+		n->first = rec->ts;
+	if (rec->ts > n->last)
+		n->last = rec->ts;
+	n->lost = lost_of_both(n->lost, rec->lost);
+	if (rec->kind == RECORD_EVENT)
+		n->events++;
+	else if (rec->kind == RECORD_PRINT)
+		n->prints++;
+	else if (rec->kind != RECORD_STACK)
+		n->calls++;
+	if (is_call(rec) && rec->graph & (RECORD_GRAPH_ARGS | RECORD_GRAPH_RETVAL))
+		n->values++;
+}
+
+/* The whole of @r is read. @seen: its threads; the caller frees it. */
+static int count(struct reader *r, struct share_counts *n, struct threads *seen)
+{
+	struct record batch[BATCH];
+	int got = 0, err = 0;
+
+	*n = (struct share_counts){.uname = r->uname[0],
+				   .objects = symbols_nr_objects(r->symbols),
+				   .formats = (r->formats ? r->formats->nr : 0)};
+	for (unsigned int cpu = 0; !err && cpu < r->nr_cpus; cpu++) {
+		int32_t last = -1;
+
+		while (!err && (got = reader_read(r, cpu, batch, BATCH)) > 0) {
+			for (int i = 0; i < got && !err; i++) {
+				count_record(n, &batch[i]);
+				if (batch[i].pid != last)
+					err = see_thread(seen, batch[i].pid);
+				last = batch[i].pid;
+			}
+		}
+		if (got < 0)
+			err = got;
+	}
+	for (unsigned int b = 0; !err && b < r->nr_further; b++)
+		for (unsigned int cpu = 0; !err && cpu < r->further[b]->nr_cpus; cpu++) {
+			while ((got = reader_read(r->further[b], cpu, batch, BATCH)) > 0)
+				n->further += (unsigned int)got;
+			err = got < 0 ? got : 0;
+		}
+	n->threads = seen->nr;
+	for (size_t i = 0; i < tasks_count(r->tasks); i++)
+		n->names += has_name(r->tasks, tasks_at(r->tasks, i)->pid);
+	return err;
+}
+
+static int copy_symbols(struct symbols *from, struct symbols *to)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < symbols_count(from) && !err; i++) {
+		const struct symbol *s = symbols_at(from, i);
+
+		if (s->addr != SYMBOLS_MARK_ADDR)
+			err = symbols_add(to, s->addr, s->type, s->raw, s->module);
+	}
+	return err ? fail(ENOMEM, "out of memory") : 0;
+}
+
+static int copy_threads(const struct tasks *from, const struct threads *seen, const struct view *v,
+			struct tasks *to)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < seen->nr && !err; i++) {
+		int32_t pid = seen->at[i], tgid = tasks_tgid(from, pid);
+		bool wanted = !v->wish.nr_tids;
+
+		for (unsigned int k = 0; k < v->wish.nr_tids && !wanted; k++)
+			wanted = v->wish.tids[k] == pid;
+		if (!wanted || !pid)
+			continue;
+		err = tasks_set(to, pid, tgid, NAME);
+		if (!err && tgid && tasks_traced(from, pid))
+			err = tasks_trace(to, pid, tgid);
+	}
+	return err ? fail(ENOMEM, "out of memory") : 0;
+}
+
+static int write_shared(const char *output, struct reader *in, const struct view *v,
+			const struct threads *seen)
+{
+	struct shared s = {.in = in, .v = v};
+	const struct dat_options how = {.version = 7, .zstd_level = ZSTD_LEVEL};
+	struct reader *r = &s.reader;
+	int err;
+
+	r->ops = in->ops->find_depths ? &ops_depths : &ops_plain;
+	r->nr_cpus = in->nr_cpus;
+	r->nr_cpus_online = in->nr_cpus_online;
+	r->ts_is_ns = in->ts_is_ns;
+	r->graph = in->graph;
+	r->leaves_unknown = in->leaves_unknown;
+	snprintf(r->clock, sizeof(r->clock), "%s", in->clock);
+	snprintf(r->tracer, sizeof(r->tracer), "%s", in->tracer);
+	s.lost = calloc(in->nr_cpus + 1u, sizeof(*s.lost));
+	r->symbols = symbols_new();
+	r->tasks = tasks_new();
+	if (!s.lost || !r->symbols || !r->tasks)
+		err = fail(ENOMEM, "out of memory");
+	else
+		err = copy_symbols(in->symbols, r->symbols);
+	if (!err)
+		err = copy_threads(in->tasks, seen, v, r->tasks);
+	if (!err)
+		err = dat_write(output, r, &how);
+	tasks_free(r->tasks);
+	symbols_free(r->symbols);
+	free(s.lost);
+	return err;
+}
+
+/* How many records would be written. */
+static int any_wanted(struct reader *in, const struct view *v)
+{
+	struct record batch[BATCH];
+	int n = 0;
+
+	for (unsigned int cpu = 0; n >= 0 && cpu < in->nr_cpus; cpu++)
+		while ((n = reader_read(in, cpu, batch, BATCH)) > 0)
+			for (int i = 0; i < n; i++)
+				if (is_wanted(v, &batch[i]) && batch[i].kind != RECORD_STACK)
+					return 1;
+	return n;
+}
+
+int share(const char *input, const char *output, struct view *v, struct share_counts *before,
+	  struct share_counts *after)
+{
+	struct threads seen = {0};
+	struct reader *in = NULL;
+	int err = reader_open(input, &in);
+
+	if (!err)
+		err = count(in, before, &seen);
+	if (!err && v->range_from_start)
+		v->wish.from += before->first;
+	if (!err && v->range_to_start)
+		v->wish.to += before->first;
+	/* each reading begins with the file: not all formats can be read twice */
+	reader_close(in);
+	in = NULL;
+	if (!err)
+		err = reader_open(input, &in);
+	if (!err) {
+		err = any_wanted(in, v);
+		err = err > 0 ? 0
+		      : err   ? err
+			      : fail(ENODATA, "no call in '%s' is left: nothing is written", input);
+		reader_close(in);
+		in = NULL;
+	}
+	if (!err)
+		err = reader_open(input, &in);
+	if (!err)
+		err = write_shared(output, in, v, &seen);
+	reader_close(in);
+	free(seen.at);
+	if (err)
+		return err;
+	seen = (struct threads){0};
+	err = reader_open(output, &in);
+	if (!err) {
+		err = count(in, after, &seen);
+		reader_close(in);
+	}
+	free(seen.at);
+	return err;
+}
+
+static void put(struct out *o, const char *what, uint64_t before, uint64_t after)
+{
+	out_printf(o, "%-34s %12" PRIu64 " %12" PRIu64 "\n", what, before, after);
+}
+
+void share_print(struct out *o, const struct share_counts *before, const struct share_counts *after)
+{
+	out_printf(o, "%-34s %12s %12s\n", "", "BEFORE", "AFTER");
+	put(o, "records of calls and functions", before->calls, after->calls);
+	put(o, "... with arguments or a result", before->values, after->values);
+	put(o, "events", before->events, after->events);
+	put(o, "marks and texts", before->prints, after->prints);
+	put(o, "records of other buffers", before->further, after->further);
+	put(o, "threads", before->threads, after->threads);
+	put(o, "names of threads", before->names, after->names);
+	put(o, "paths of objects", before->objects, after->objects);
+	put(o, "formats of events", before->formats, after->formats);
+	put(o, "name of the machine", before->uname, after->uname);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* A recording that may be given to others: calls by name, time and thread, and nothing that the program worked on. */
+#ifndef VESTIGE_TOOLS_SHARE_H
+#define VESTIGE_TOOLS_SHARE_H
+
+#include "tools/text/out.h"
+#include "tools/text/view.h"
+
+struct share_counts {
+	uint64_t calls;	 /* records of calls and of functions */
+	uint64_t values; /* of those, with arguments or a result */
+	uint64_t events, prints;
+	uint64_t further;	 /* records of other buffers */
+	uint64_t lost;		 /* RECORD_LOST_UNKNOWN: not known */
+	size_t threads, names;	 /* that have records; that have a name of their own */
+	size_t objects, formats; /* paths of objects; formats of trace_printk() and events */
+	bool uname;
+	uint64_t first, last; /* ns, with calls, events or prints */
+};
+
+/*
+ * share() - write @output, a trace.dat, of the calls of @input.
+ * @v: wish.from, wish.to and wish.tids choose; from and to may count from the first record.
+ * @before, @after: set to what both files hold; the latter is read from the written file.
+ * Return: 0 or -errno with fail() set: ENODATA where no call is left; @output is as it was then.
+ */
+int share(const char *input, const char *output, struct view *v, struct share_counts *before,
+	  struct share_counts *after);
+
+/* share_print() - both as a table. */
+void share_print(struct out *o, const struct share_counts *before,
+		 const struct share_counts *after);
+
+#endif
