@@ -6,7 +6,10 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "tools/base/fail.h"
+#include "tools/base/hash.h"
 #include "tools/export/call_export.h"
 #include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
@@ -18,6 +21,8 @@ struct chrome {
 	struct other_text *text;
 	uint64_t stacks[NAMED_STACKS]; /* process << 32 | stack, as their names were written */
 	unsigned int nr_stacks;
+	int32_t *named; /* threads that have their names, a hash table; 0: a free place */
+	size_t nr_named, room_named;
 	bool any;
 };
 
@@ -53,7 +58,6 @@ static void put_thread_name(struct call_export *x, int32_t pid, uint64_t tid, co
 
 static int chrome_begin(struct call_export *x)
 {
-	const struct tasks *tasks = x->v->r->tasks;
 	struct chrome *own = x->own;
 
 	own->text = other_text_new(x->v->r);
@@ -62,12 +66,47 @@ static int chrome_begin(struct call_export *x)
 	out_text(&x->o, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"command\":");
 	json_put(&x->o, x->v->r->cmdline);
 	out_text(&x->o, "},\"traceEvents\":[");
-	for (size_t i = 0; i < tasks_count(tasks); i++) {
-		const struct task *t = tasks_at(tasks, i);
-
-		put_thread_name(x, process_of(x, t->pid), (uint64_t)t->pid, t->comm, 0);
-	}
 	return 0;
+}
+
+static int32_t *place_of(int32_t *named, size_t room, int32_t tid)
+{
+	size_t i = hash_u64((uint32_t)tid) >> 32 & (room - 1);
+
+	while (named[i] && named[i] != tid)
+		i = (i + 1) & (room - 1);
+	return &named[i];
+}
+
+/* The kernel's table of names has all its tasks: those are named that appear. */
+static void name_thread(struct call_export *x, int32_t tid)
+{
+	struct chrome *own = x->own;
+	int32_t *at;
+
+	if (!tid)
+		return;
+	if (2 * own->nr_named >= own->room_named) {
+		size_t room = own->room_named ? 2 * own->room_named : 256;
+		int32_t *more = calloc(room, sizeof(*more));
+
+		if (!more) {
+			x->err = fail(ENOMEM, "out of memory");
+			return;
+		}
+		for (size_t i = 0; i < own->room_named; i++)
+			if (own->named[i])
+				*place_of(more, room, own->named[i]) = own->named[i];
+		free(own->named);
+		own->named = more;
+		own->room_named = room;
+	}
+	at = place_of(own->named, own->room_named, tid);
+	if (*at)
+		return;
+	*at = tid;
+	own->nr_named++;
+	put_thread_name(x, process_of(x, tid), (uint64_t)tid, tasks_comm(x->v->r->tasks, tid), 0);
 }
 
 static void name_stack(struct call_export *x, const struct call *call, int32_t pid)
@@ -96,6 +135,7 @@ static void chrome_call(struct call_export *x, const struct call *call, const st
 	char buf[CALL_NAME_BYTES];
 
 	(void)parent;
+	name_thread(x, call->pid);
 	if (call_export_track(x, call) > INT32_MAX)
 		name_stack(x, call, pid);
 	next_event(x);
@@ -121,6 +161,8 @@ static void chrome_other(struct call_export *x, const struct record *rec)
 	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
 
 	x->err = other_text_take(own->text, rec, &name, &text);
+	if (!x->err)
+		name_thread(x, rec->pid);
 	next_event(x);
 	out_text(&x->o, "{\"ph\":\"i\",\"s\":\"t\",\"name\":");
 	json_put(&x->o, name);
@@ -144,6 +186,7 @@ static void chrome_end(struct call_export *x)
 static void chrome_free(struct call_export *x)
 {
 	other_text_free(((struct chrome *)x->own)->text);
+	free(((struct chrome *)x->own)->named);
 }
 
 int chrome_export(const char *path, struct reader *r, const struct export_options *opt)
