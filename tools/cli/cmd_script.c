@@ -198,7 +198,9 @@ const struct command command_script = {
 		"uftrace\n"
 		"script does; SYSTEM__EVENT with an event's fields, as perf script does. ARGS are "
 		"the\n"
-		"script's sys.argv. See vestige-script(1).\n",
+		"script's sys.argv. A call that is open at an end of --time-range is cut there. "
+		"See\n"
+		"vestige-script(1).\n",
 	.flags = (const struct flag *const[]){flags, view_flags, NULL},
 	.runs_program = true,
 	.run = run,
