@@ -305,6 +305,27 @@ void dat_option_put_prototypes(FILE *f, struct prototypes *p)
 	free(text);
 }
 
+void dat_option_put_buffer(FILE *f, const struct reader *r, const char *name, uint64_t section_at,
+			   const uint64_t *offset, const uint64_t *bytes)
+{
+	const char *clock = r->clock[0] ? r->clock : "local";
+	unsigned int cpu;
+
+	dat_put_u16(f, DAT_BUFFER);
+	dat_put_u32(
+		f, (uint32_t)(8 + strlen(name) + 1 + strlen(clock) + 1 + 4 + 4 + 20u * r->nr_cpus));
+	dat_put_u64(f, section_at);
+	fwrite(name, strlen(name) + 1, 1, f);
+	fwrite(clock, strlen(clock) + 1, 1, f);
+	dat_put_u32(f, SUBBUF_BYTES);
+	dat_put_u32(f, r->nr_cpus);
+	for (cpu = 0; cpu < r->nr_cpus; cpu++) {
+		dat_put_u32(f, cpu);
+		dat_put_u64(f, offset[cpu]);
+		dat_put_u64(f, bytes[cpu]);
+	}
+}
+
 void dat_options_put_common(FILE *f, struct reader *r)
 {
 	uint32_t nr_cpus = r->nr_cpus;

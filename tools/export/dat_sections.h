@@ -37,6 +37,12 @@ void dat_section_cmdlines(FILE *f, struct reader *r);
 void dat_option_put(FILE *f, enum dat_option id, const void *data, size_t bytes);
 /* The functions' types that a file with values has: an option, unless there are none. */
 void dat_option_put_prototypes(FILE *f, struct prototypes *p);
+/*
+ * A buffer, as an option of version 7. @name: "" the first one's. @section_at: its section's offset in
+ * the file. @offset, @bytes: where the data of each of the nr_cpus CPUs is, and how much.
+ */
+void dat_option_put_buffer(FILE *f, const struct reader *r, const char *name, uint64_t section_at,
+			   const uint64_t *offset, const uint64_t *bytes);
 /* The options about the recording: CPUSTAT, TRACECLOCK, UNAME, VERSION, TRACEID, CPUCOUNT. */
 void dat_options_put_common(FILE *f, struct reader *r);
 

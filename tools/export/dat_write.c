@@ -454,27 +454,6 @@ static int write_options_v7(struct writer *w, uint64_t head_at)
 	return ret ? ret : write_at(w, &at, sizeof(at), head_at);
 }
 
-static void put_buffer_option(FILE *f, const struct reader *r, const char *name,
-			      uint64_t section_at, const uint64_t *offset, const uint64_t *bytes)
-{
-	const char *clock = r->clock[0] ? r->clock : "local";
-	unsigned int cpu;
-
-	dat_put_u16(f, DAT_BUFFER);
-	dat_put_u32(
-		f, (uint32_t)(8 + strlen(name) + 1 + strlen(clock) + 1 + 4 + 4 + 20u * r->nr_cpus));
-	dat_put_u64(f, section_at);
-	fwrite(name, strlen(name) + 1, 1, f);
-	fwrite(clock, strlen(clock) + 1, 1, f);
-	dat_put_u32(f, SUBBUF_BYTES);
-	dat_put_u32(f, r->nr_cpus);
-	for (cpu = 0; cpu < r->nr_cpus; cpu++) {
-		dat_put_u32(f, cpu);
-		dat_put_u64(f, offset[cpu]);
-		dat_put_u64(f, bytes[cpu]);
-	}
-}
-
 /* The second options, with the buffer in them, and the strings behind all. */
 static int write_tail_v7(struct writer *w)
 {
@@ -487,11 +466,11 @@ static int write_tail_v7(struct writer *w)
 
 	if (!mem)
 		return dat_file_failed(&w->file, -ENOMEM);
-	put_buffer_option(mem, w->r, w->opt->name ? w->opt->name : "", w->buffer_at, w->cpu_offset,
-			  w->cpu_bytes);
+	dat_option_put_buffer(mem, w->r, w->opt->name ? w->opt->name : "", w->buffer_at,
+			      w->cpu_offset, w->cpu_bytes);
 	for (unsigned int i = 0; i < w->opt->nr_more; i++)
-		put_buffer_option(mem, w->more[i].joined->second, w->more[i].name, w->more[i].at,
-				  w->more[i].offset, w->more[i].bytes);
+		dat_option_put_buffer(mem, w->more[i].joined->second, w->more[i].name,
+				      w->more[i].at, w->more[i].offset, w->more[i].bytes);
 	if (w->prototypes)
 		dat_option_put_prototypes(mem, w->prototypes);
 	dat_option_put(mem, DAT_DONE, &none, sizeof(none));
