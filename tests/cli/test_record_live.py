@@ -140,6 +140,32 @@ def test_it_is_encoded_meanwhile(w):
     assert leaves(w) == 8 * NR + 1
 
 
+LATE = r"""
+#include <stdlib.h>
+#include <time.h>
+#define FN __attribute__((noipa))
+FN int leaf(int i) { return i * 3; }
+FN void spins(void) { for (clock_t begin = clock(); clock() - begin < CLOCKS_PER_SEC / 2;); }
+int main(int argc, char **argv)
+{
+	spins();
+	for (int i = 0; i < 3000; i++)
+		leaf(i);
+	if (argc > 1)
+		spins();
+	return 0;
+}
+"""
+
+
+def test_no_call_ends_at_first(w):
+    """Turns go by before the first page of calls comes."""
+    w.compile("late", LATE)
+    for words in (), ("spins",), (), ("spins",):
+        w.run("record", "-q", "-p", "function_graph", "--", "./late", *words)
+        assert leaves(w) == 3000, w.counts()
+
+
 def test_recorder_is_killed(w):
     """The spool has all, and nothing else is left."""
     r = Recording(w, threads=1)

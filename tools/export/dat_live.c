@@ -23,6 +23,8 @@
 #include "tools/area/spool_grow.h"
 #include "tools/base/fail.h"
 
+#define MAX_WITHOUT_CALLS (UINT64_C(4) << 20) /* bytes of the spool before the first call */
+
 #define NS_PER_MS     1000000
 #define JOIN_EVERY_MS 50
 #define JOIN_MS	      300   /* the rest of a turn, several times over */
@@ -72,7 +74,7 @@ static int begin(struct dat_live *l)
 	struct reader *r = spool_grow_reader(l->grow);
 	int err;
 
-	if (!r->graph || !dat_graph_may_be_compact(r))
+	if (!dat_graph_may_be_compact(r))
 		return fail(ESTALE, "there are no plain calls");
 	r->stop = &l->cancel;
 	err = dat_file_create_unnamed(&l->file, l->output);
@@ -96,13 +98,20 @@ static int turn(struct dat_live *l)
 		ret = spool_grow_turn(l->grow, end, stamp);
 	if (ret <= 0)
 		return ret;
+	if (!spool_grow_reader(l->grow)->graph) {
+		/* no call yet: from the start again at the next turn, while that costs little */
+		spool_grow_close(l->grow);
+		l->grow = NULL;
+		return end < MAX_WITHOUT_CALLS ? 0 : fail(ESTALE, "there are no calls");
+	}
 	ret = l->graph ? 0 : begin(l);
 	if (!ret && !has_room(l))
 		ret = fail(ENOSPC, "the disk has little room");
 	if (!ret)
 		ret = dat_graph_step(l->graph, &l->stop);
 	l->half = ret == DAT_GRAPH_HALF;
-	atomic_store(&l->nr_events, dat_graph_events(l->graph));
+	if (l->graph)
+		atomic_store(&l->nr_events, dat_graph_events(l->graph));
 	return l->half ? 0 : ret;
 }
 
