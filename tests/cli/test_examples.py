@@ -64,6 +64,7 @@ SKIPPED = (
     ("restore", "", "what an interrupted trace-cmd has left, see test_restore.py"),
     ("script", "-P", "it goes on until Ctrl-C, which ends Python at any place while it starts; see test_script.py"),
     ("split", "12.5 12.75", "times of somebody's recording"), ("view", "2s~3s", "times of somebody's recording"),
+    ("share", "-r", "times of somebody's recording"),
     ("tui", "vestige tui", "a terminal, see test_tui.py"),
     ("view", "vestige view\n", "a browser, see test_view.py"), ("view", "--record", "a browser, see test_view_record.py"),
     ("view", "--align", "a browser, see test_view.py"),
