@@ -176,7 +176,7 @@ def test_cut(w):
         bounds.append((at, int.from_bytes(data[at + 4:at + 8], "little")))
         at += 32 + int.from_bytes(data[at + 16:at + 24], "little")
     assert at == len(data) and {kind for _, kind in bounds} >= {1, 4, 5, 6}, bounds
-    lengths = {len(data) * i // 12 for i in range(1, 12)} | {b + more for b, _ in bounds for more in (0, 9, 40)}
+    lengths = {len(data) * i // 6 for i in range(1, 6)} | {b + more for b, _ in bounds for more in (0, 9, 40)}
     end = next(b for b, kind in bounds if kind == 4)
     seen = set()
     for length in sorted(n for n in lengths if bounds[0][0] < n < len(data)):
