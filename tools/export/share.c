@@ -14,7 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/hash_index.h"
 #include "tools/code/symbols.h"
 #include "tools/export/dat_write.h"
 #include "tools/reader/formats.h"
@@ -108,22 +110,23 @@ static const struct reader_ops ops_depths = {.read = shared_read,
 struct threads {
 	int32_t *at;
 	size_t nr, room;
+	struct hash_index index; /* by thread */
 };
+
+static void threads_clear(struct threads *t)
+{
+	free(t->at);
+	hash_index_clear(&t->index);
+	*t = (struct threads){0};
+}
 
 static int see_thread(struct threads *t, int32_t pid)
 {
-	for (size_t i = t->nr; i-- > 0;)
-		if (t->at[i] == pid)
-			return 0;
-	if (t->nr == t->room) {
-		size_t room = t->room ? 2 * t->room : 64;
-		int32_t *more = reallocarray(t->at, room, sizeof(*more));
-
-		if (!more)
-			return fail(ENOMEM, "out of memory");
-		t->at = more;
-		t->room = room;
-	}
+	if (HASH_INDEX_FIND(&t->index, (uint32_t)pid, i, t->at[i] == pid) >= 0)
+		return 0;
+	if (ARRAY_ROOM(t->at, t->nr, t->room, 64) ||
+	    hash_index_add(&t->index, (uint32_t)pid, (uint32_t)t->nr))
+		return fail(ENOMEM, "out of memory");
 	t->at[t->nr++] = pid;
 	return 0;
 }
@@ -298,16 +301,15 @@ int share(const char *input, const char *output, struct view *v, struct share_co
 	if (!err)
 		err = write_shared(output, in, v, &seen);
 	reader_close(in);
-	free(seen.at);
+	threads_clear(&seen);
 	if (err)
 		return err;
-	seen = (struct threads){0};
 	err = reader_open(output, &in);
 	if (!err) {
 		err = count(in, after, &seen);
 		reader_close(in);
 	}
-	free(seen.at);
+	threads_clear(&seen);
 	return err;
 }
 
