@@ -175,6 +175,22 @@ def test_reset_of_all(w):
         assert b"instances/" not in w.run("ls", "-P", p.pid).stdout
 
 
+def test_show_of_an_event(w):
+    """--hist and --trigger print the files of the events that a name finds."""
+    with target(w) as p:
+        at = ("show", "-P", p.pid)
+        w.run("set", "-P", p.pid, "events/kmem/kmalloc/trigger", "hist:keys=bytes_req")
+        for flag in "hist", "trigger":
+            there = w.run("get", "-P", p.pid, f"events/kmem/kmalloc/{flag}").stdout
+            assert b"hist:keys=bytes_req" in there, there
+            for name in "kmem:kmalloc", "kmalloc":
+                assert w.run(*at, f"--{flag}", name).stdout == there
+        assert w.run(*at, "-f", "--trigger", "kmalloc").stdout == b"events/kmem/kmalloc/trigger\n" + there
+        assert w.run(*at, "--buffer_percent").stdout == w.run("get", "-P", p.pid, "buffer_percent").stdout
+        said(w.run(*at, "--hist", "no_such", status=1), "no_such")
+        said(w.run(*at, "--hist", "kmalloc", "--trigger", "kmalloc", status=2), "one file at a time")
+
+
 def test_start_stop_show_reset(w):
     with target(w) as p:
         w.run("start", "-P", p.pid, "-p", "function", "-l", "mid", "-l", "leaf", "-n", "mid")

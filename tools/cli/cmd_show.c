@@ -7,6 +7,7 @@
 
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/target/event_names.h"
 #include "tools/cli/follow_pipe.h"
 
 #define NO_CPU UINT32_MAX
@@ -14,7 +15,8 @@
 struct show {
 	bool pipe, snapshot, name;
 	unsigned int cpu;
-	const char *file; /* of a flag that names it */
+	const char *file;  /* of a flag that names it */
+	const char *event; /* whose file it is; NULL: the target's */
 };
 
 static int print(struct target *t, const char *file, struct out *o)
@@ -42,6 +44,10 @@ static const struct {
 	{"buffer_size", "buffer_size_kb"},
 	{"buffer_total_size", "buffer_total_size_kb"},
 	{"buffer_subbuf_size", "buffer_subbuf_size_kb"},
+	{"buffer_percent", "buffer_percent"},
+	/* of an event */
+	{"hist", "hist"},
+	{"trigger", "trigger"},
 	{"ftrace_filter", "set_ftrace_filter"},
 	{"ftrace_notrace", "set_ftrace_notrace"},
 	{"ftrace_pid", "set_ftrace_pid"},
@@ -54,7 +60,7 @@ static int take_file(const struct parsing *p, void *to, const char *value)
 {
 	struct show *s = to;
 
-	(void)value;
+	s->event = value;
 	if (s->file)
 		return options_wrong(p->command, "one file at a time; one more is %s", p->typed);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -75,6 +81,10 @@ static const struct flag flags[] = {
 	{0, "buffer_size", NULL, "the size of each CPU's buffer in KB", take_file, 0},
 	{0, "buffer_total_size", NULL, "the size of all of them", take_file, 0},
 	{0, "buffer_subbuf_size", NULL, "the size of their pages", take_file, 0},
+	{0, "buffer_percent", NULL, "how full a buffer is when a reader of its pages wakes",
+	 take_file, 0},
+	{0, "hist", "EVENT", "the histograms of EVENT: SYSTEM:NAME or NAME", take_file, 0},
+	{0, "trigger", "EVENT", "its triggers", take_file, 0},
 	{0, "ftrace_filter", NULL, "the functions that are traced", take_file, 0},
 	{0, "ftrace_notrace", NULL, "the functions that are not", take_file, 0},
 	{0, "ftrace_pid", NULL, "the threads whose functions are traced", take_file, 0},
@@ -96,15 +106,38 @@ static void file_of(const struct show *s, char *path, size_t bytes)
 		snprintf(path, bytes, "per_cpu/cpu%u/%s", s->cpu, file);
 }
 
+static void put_path(const struct show *s, const char *path)
+{
+	if (!s->name)
+		return;
+	printf("%s\n", path);
+	fflush(stdout);
+}
+
+/* The file of an event. */
+struct of_event {
+	struct target *t;
+	const struct show *s;
+};
+
+static int show_event(void *arg, const char *system, const char *event)
+{
+	const struct of_event *e = arg;
+	char path[512];
+
+	snprintf(path, sizeof(path), "events/%s/%s/%s", system, event, e->s->file);
+	put_path(e->s, path);
+	return control_print(e->t, print, path);
+}
+
 static int show(struct target *t, const struct show *s)
 {
 	char path[128];
 
+	if (s->event)
+		return event_names_each(t, s->event, show_event, &(struct of_event){t, s});
 	file_of(s, path, sizeof(path));
-	if (s->name) {
-		printf("%s\n", path);
-		fflush(stdout);
-	}
+	put_path(s, path);
 	return s->pipe && !s->file ? follow_pipe(t, s->cpu, NULL) : control_print(t, print, path);
 }
 
