@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 from cli_test import BIN, Skip, main, spinning
 
@@ -322,7 +323,9 @@ def trace_end(): print("trace_end")
 
 @contextlib.contextmanager
 def script_on(w, pid, name, *flags):
-    p = subprocess.Popen([BIN, "script", "-P", str(pid), *flags, name], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE,
+    """@pid: None of trace.dat."""
+    of = ["-P", str(pid)] if pid else []
+    p = subprocess.Popen([BIN, "script", *of, *flags, name], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
     try:
         yield p
@@ -360,6 +363,14 @@ def uftrace_end(): print("end", seen["mid"] > 0, flush=True)
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=100)
         assert p.returncode == 130 and out.endswith("end True\n"), (p.returncode, out, err)
+    # at whatever moment Ctrl-C comes, also while Python starts
+    w.run("record", "-q", "-p", "function_graph", "--", w.prog, "calls", 10)
+    for i in range(20):
+        with script_on(w, None, "hooks.py") as p:
+            time.sleep(i * 0.01)
+            p.send_signal(signal.SIGINT)
+            out, err = p.communicate(timeout=100)
+            assert "Traceback" not in err and p.returncode in (0, 130, -signal.SIGINT), (p.returncode, err)
     # a time limit: nothing is recorded
     with spinning(w) as prog:
         out = python(w, "-c", f"""

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,14 +152,20 @@ static int execute(struct options *o, const char *input, int argc, char **argv)
 	/* the first two are python3 and the module, the last is NULL */
 	if (!err) {
 		char **words = calloc(o->nr + 3, sizeof(*words));
+		sigset_t interrupt, before;
 
 		if (!words)
 			return fail(ENOMEM, "out of memory");
+		/* a Ctrl-C waits until the module can end as it should */
+		sigemptyset(&interrupt);
+		sigaddset(&interrupt, SIGINT);
+		sigprocmask(SIG_BLOCK, &interrupt, &before);
 		words[0] = (char *)(uintptr_t) "python3";
 		words[1] = module;
 		memcpy(words + 2, o->words, o->nr * sizeof(*words));
 		execvp(words[0], words);
 		err = fail_errno(errno, "cannot run python3 (of the package python3)");
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		free(words);
 	}
 	return err;

@@ -438,6 +438,8 @@ def _script(words):
 def _main():
     sys.modules.setdefault("vestige_trace", sys.modules[__name__])   # scripts may import it
     try:
+        # `vestige script` has blocked it while this was loaded
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         status = _script(sys.argv[1:])
         if sys.stdout:
             sys.stdout.flush()
