@@ -141,8 +141,10 @@ def test_faults(w):
                                (["t.dat", "no/such/out.dat"], 1, "no/such/out.dat")):
         p = w.run("share", *words, status=status)
         assert why in p.stderr.decode() and p.stdout == b"" and not os.path.exists(w.path("out.dat")), (words, p.stderr)
-    w.run("share", "-q", "t.dat", "t.dat")
-    assert b"Secret" not in all_bytes(w, "t.dat")
+    # the recording is never lost
+    before = all_bytes(w, "t.dat")
+    assert b"is the recording itself" in w.run("share", "-q", "t.dat", "./t.dat", status=1).stderr
+    assert all_bytes(w, "t.dat") == before and b"Secret" in before
 
 
 main(globals())

@@ -5,6 +5,7 @@
  */
 #include "tools/cli/cmd.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static int show(const char *path)
 {
 	struct replay_options opt = {0};
 	struct view v;
+	bool no_pager;
 	int ret;
 
 	view_init(&v);
@@ -56,7 +58,9 @@ static int show(const char *path)
 	if (!ret) {
 		pager_begin();
 		ret = replay_print(&v, &opt);
-		pager_end();
+		pager_end(&no_pager);
+		if (no_pager && !ret)
+			ret = -ENOENT;
 	}
 	view_close(&v);
 	return ret;

@@ -151,9 +151,12 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	int status = run(argc, argv);
+	bool no_pager, quit = pager_end(&no_pager);
 
+	if (no_pager)
+		return status ? status : CMD_FAILURE;
 	/* a user who has quit the pager has seen enough */
-	if (pager_end())
+	if (quit)
 		return status;
 	/* Report a full disk or a closed pipe: the output is not complete. */
 	if (fflush(stdout) && !status) {

@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/base/child.h"
+#include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/text/paint.h"
 
@@ -71,8 +73,12 @@ static const char *pager_command(void)
 
 	if (!command)
 		command = getenv("PAGER");
-	if (!command)
-		command = cmd_is_program("less") ? "less" : "";
+	if (!command) {
+		const char *term = getenv("TERM");
+
+		/* less asks first on a terminal that can do nothing */
+		command = term && strcmp(term, "dumb") && cmd_is_program("less") ? "less" : "";
+	}
 	return *command && strcmp(command, "cat") != 0 ? command : NULL;
 }
 
@@ -174,18 +180,25 @@ void pager_begin(void)
 		signal(SIGINT, SIG_IGN);
 }
 
-bool pager_end(void)
+bool pager_end(bool *no_pager)
 {
 	bool failed;
+	int status;
 
+	*no_pager = false;
 	if (!pager.on)
 		return false;
 	failed = fflush(stdout) && errno == EPIPE;
 	dup2(pager.stdout_was, STDOUT_FILENO);
 	close(pager.stdout_was);
-	for (int i = 0; i < 2; i++)
-		if (pager.children[i])
-			child_wait(pager.children[i]);
+	if (pager.children[0])
+		child_wait(pager.children[0]);
+	status = pager.children[1] ? child_wait(pager.children[1]) : 0;
+	*no_pager = WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127);
+	if (*no_pager)
+		note("the pager '%s' cannot be run: set VESTIGE_PAGER or PAGER to another one, or "
+		     "say --no-pager",
+		     pager_command());
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	memset(pager.children, 0, sizeof(pager.children));

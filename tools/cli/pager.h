@@ -15,11 +15,14 @@ extern const struct flag pager_flags[];
 /*
  * pager_begin() - from now on stdout has colours if --color says so, or if it is a terminal and neither
  * NO_COLOR nor TERM=dumb is in the environment; JSON has none. On a terminal it goes to $VESTIGE_PAGER, else
- * to $PAGER, else to less, if that is there; an empty one or "cat" is none. Until pager_end() SIGPIPE is
+ * to $PAGER, else to less, if that is there and TERM is not dumb; an empty one or "cat" is none. Until pager_end() SIGPIPE is
  * ignored, and with a pager SIGINT, which is its own.
  */
 void pager_begin(void);
-/* Wait until the user quits the pager; stdout is what it was. Return: whether the user has quit it early. */
-bool pager_end(void);
+/*
+ * Wait until the user quits the pager; stdout is what it was. *@no_pager: it could not be run, which is
+ * said: nothing was shown. Return: whether the user has quit it early.
+ */
+bool pager_end(bool *no_pager);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/base/array.h"
@@ -275,8 +276,16 @@ int share(const char *input, const char *output, struct view *v, struct share_co
 {
 	struct threads seen = {0};
 	struct reader *in = NULL;
-	int err = reader_open(input, &in);
+	struct stat from, to;
+	int err;
 
+	if (!stat(input, &from) && !stat(output, &to) && from.st_dev == to.st_dev &&
+	    from.st_ino == to.st_ino)
+		return fail(EINVAL,
+			    "%s is the recording itself, which would lose what is left out: name "
+			    "another file",
+			    output);
+	err = reader_open(input, &in);
 	if (!err)
 		err = count(in, before, &seen);
 	if (!err && v->range_from_start)

@@ -15,6 +15,7 @@
 #include "tools/code/srcline.h"
 #include "tools/code/symbols.h"
 #include "tools/reader/joined.h"
+#include "tools/reader/tasks.h"
 #include "tools/text/duration.h"
 #include "tools/text/value_text.h"
 
@@ -43,6 +44,17 @@ int view_choose_cpus(struct view *v, const char *list)
 	return 0;
 }
 
+/* Do the times of @further compare with the first buffer's? A process's local clock is CLOCK_MONOTONIC. */
+static bool is_on_one_clock(const struct reader *r, const struct reader *further)
+{
+	bool ours = false;
+
+	for (size_t i = 0; i < tasks_count(r->tasks) && !ours; i++)
+		ours = tasks_traced(r->tasks, tasks_at(r->tasks, i)->pid);
+	return !further->clock[0] || !strcmp(r->clock, further->clock) ||
+	       (ours && !strcmp(r->clock, "local") && !strcmp(further->clock, "mono"));
+}
+
 /* Facts about the buffers without which the view misleads. */
 static void note_buffers(const struct reader *r)
 {
@@ -53,7 +65,7 @@ static void note_buffers(const struct reader *r)
 		     r->text_buffer);
 	for (unsigned int i = 0; i < r->nr_further; i++) {
 		with_calls += r->further[i]->graph;
-		if (r->further[i]->clock[0] && strcmp(r->clock, r->further[i]->clock) != 0)
+		if (!is_on_one_clock(r, r->further[i]))
 			note("buffer '%s' has the clock %s, the first one %s: their times do not "
 			     "compare",
 			     r->further[i]->buffer, r->further[i]->clock, r->clock);
