@@ -41,7 +41,7 @@ static void test_finds(void **state)
 	free(keys);
 }
 
-/* Rows of one hash are told apart by the comparison. */
+/* Several rows have the same hash: the comparison finds the right one. */
 static void test_one_hash(void **state)
 {
 	static const char *const names[] = {"read", "write", "open", "close"};
