@@ -5,11 +5,12 @@
  */
 #include "tools/code/debuginfod.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "tools/base/fail.h"
+#include "tools/base/late_library.h"
 #include "tools/base/note.h"
 
 /* As elfutils' debuginfod.h has them. */
@@ -24,19 +25,16 @@ static struct {
 
 static void load(void)
 {
-	void *lib = dlopen("libdebuginfod.so.1", RTLD_NOW);
 	struct debuginfod_client *(*begin)(void);
+	const struct late_function functions[] = {
+		{"debuginfod_begin", &begin},
+		{"debuginfod_find_debuginfo", &servers.find},
+	};
 
 	servers.tried = true;
-	if (!lib) {
-		note("DEBUGINFOD_URLS is set, but libdebuginfod is not installed: no debug files "
-		     "are "
-		     "fetched");
-		return;
-	}
-	*(void **)&begin = dlsym(lib, "debuginfod_begin");
-	*(void **)&servers.find = dlsym(lib, "debuginfod_find_debuginfo");
-	if (begin && servers.find)
+	if (late_library("libdebuginfod.so.1", functions, 2, NULL))
+		note("DEBUGINFOD_URLS is set, but no debug files are fetched: %s", fail_text());
+	else
 		servers.client = begin();
 }
 

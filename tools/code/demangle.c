@@ -3,7 +3,6 @@
 #include "tools/code/demangle.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "tools/base/child.h"
+#include "tools/base/late_library.h"
 
 /* With so few references to earlier parts a name cannot grow beyond 2^(n/2) times its length. */
 #define FEW_REFERENCES 30u
@@ -45,13 +45,10 @@ static cxa_demangle library(void)
 	static const char *const names[] = {"libstdc++.so.6", "libc++abi.so.1"};
 	static cxa_demangle found;
 	static bool tried;
+	const struct late_function function = {"__cxa_demangle", &found};
 
-	for (unsigned int i = 0; !tried && !found && i < 2; i++) {
-		void *handle = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-		void *sym = handle ? dlsym(handle, "__cxa_demangle") : NULL;
-
-		memcpy(&found, &sym, sizeof(found));
-	}
+	for (unsigned int i = 0; !tried && !found && i < 2; i++)
+		late_library(names[i], &function, 1, NULL);
 	tried = true;
 	return found;
 }

@@ -11,6 +11,7 @@
 #include "tools/base/fail.h"
 #include "tools/text/json.h"
 #include "tools/view/match.h"
+#include "tools/view/mhd.h"
 #include "tools/view/source_text.h"
 #include "tools/view/sql.h"
 
@@ -111,15 +112,15 @@ static bool take_question(struct question *q, struct MHD_Connection *con)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const char *value =
-			MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, names[i]);
+			mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, names[i]);
 
 		if (value && (!take_number(&value, to[i]) || *value))
 			return false;
 	}
 	q->off_cpu = off;
-	q->text = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "text");
-	rows = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "rows");
-	tracks = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "tracks");
+	q->text = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "text");
+	rows = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "rows");
+	tracks = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "tracks");
 	return (!rows || take_rows(q, rows)) && (!tracks || take_tracks(q, tracks));
 }
 
@@ -311,7 +312,7 @@ static int use_filter(struct served *s, const char *steps, const struct columns 
 
 int served_answer(struct served *s, struct MHD_Connection *con, const char *path, struct body *out)
 {
-	const char *steps = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "filter");
+	const char *steps = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "filter");
 	struct question q = {.to = UINT64_MAX, .c = s->c};
 	size_t which = 0;
 	struct out o;

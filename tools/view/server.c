@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@
 #include "tools/base/fail.h"
 #include "tools/export/dat_file.h"
 #include "tools/view/bundle.h"
+#include "tools/view/mhd.h"
 #include "tools/view/questions.h"
 
 #define NO_TOKEN	"the token is missing or wrong"
@@ -67,13 +67,13 @@ static enum MHD_Result send_response(struct MHD_Connection *con, unsigned int st
 
 	if (!response)
 		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", type);
+	mhd.add_response_header(response, "Content-Type", type);
 	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
-		MHD_add_response_header(response, headers[i][0], headers[i][1]);
+		mhd.add_response_header(response, headers[i][0], headers[i][1]);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, "Allow", "GET");
-	ret = MHD_queue_response(con, status, response);
-	MHD_destroy_response(response);
+		mhd.add_response_header(response, "Allow", "GET");
+	ret = mhd.queue_response(con, status, response);
+	mhd.destroy_response(response);
 	return ret;
 }
 
@@ -82,7 +82,7 @@ static enum MHD_Result send_fixed(struct MHD_Connection *con, unsigned int statu
 				  const void *data, size_t bytes)
 {
 	return send_response(con, status, type,
-			     MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data,
+			     mhd.create_response_from_buffer(bytes, (void *)(uintptr_t)data,
 							     MHD_RESPMEM_PERSISTENT));
 }
 
@@ -109,7 +109,7 @@ static bool is_our_name(const char *host)
 
 static const char *header(struct MHD_Connection *con, const char *name)
 {
-	return MHD_lookup_connection_value(con, MHD_HEADER_KIND, name);
+	return mhd.lookup_connection_value(con, MHD_HEADER_KIND, name);
 }
 
 static bool is_foreign(struct MHD_Connection *con)
@@ -146,7 +146,7 @@ static enum MHD_Result send_answer(struct view_server *s, struct MHD_Connection 
 	if (!err)
 		return send_response(
 			con, MHD_HTTP_OK, "application/json",
-			MHD_create_response_from_buffer(body.nr, body.at, MHD_RESPMEM_MUST_FREE));
+			mhd.create_response_from_buffer(body.nr, body.at, MHD_RESPMEM_MUST_FREE));
 	free(body.at);
 	if (err == -ENOENT)
 		return refuse(con, MHD_HTTP_NOT_FOUND, "there is no such page");
@@ -237,7 +237,7 @@ static enum MHD_Result send_session(const struct view_server *s, struct MHD_Conn
 	if (!b.at)
 		return send_fixed(con, MHD_HTTP_OK, "application/json", "", 0);
 	return send_response(con, MHD_HTTP_OK, "application/json",
-			     MHD_create_response_from_buffer(b.nr, b.at, MHD_RESPMEM_MUST_FREE));
+			     mhd.create_response_from_buffer(b.nr, b.at, MHD_RESPMEM_MUST_FREE));
 }
 
 static enum MHD_Result send_page(struct MHD_Connection *con)
@@ -256,7 +256,7 @@ static enum MHD_Result send_page(struct MHD_Connection *con)
 		return MHD_NO;
 	}
 	return send_response(con, MHD_HTTP_OK, "text/html; charset=utf-8",
-			     MHD_create_response_from_buffer(b.nr, b.at, MHD_RESPMEM_MUST_FREE));
+			     mhd.create_response_from_buffer(b.nr, b.at, MHD_RESPMEM_MUST_FREE));
 }
 
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *con, const char *path,
@@ -347,8 +347,8 @@ static void *answer_requests(void *arg)
 		FD_ZERO(&out);
 		FD_ZERO(&bad);
 		FD_SET(s->wake, &in);
-		MHD_get_fdset(s->daemon, &in, &out, &bad, &last);
-		if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > 1000u * IDLE_S)
+		mhd.get_fdset2(s->daemon, &in, &out, &bad, &last, FD_SETSIZE);
+		if (mhd.get_timeout(s->daemon, &ms) != MHD_YES || ms > 1000u * IDLE_S)
 			ms = 1000u * IDLE_S;
 		wait.tv_sec = (time_t)(ms / 1000);
 		wait.tv_usec = (suseconds_t)(ms % 1000 * 1000);
@@ -356,7 +356,7 @@ static void *answer_requests(void *arg)
 			continue;
 		if (FD_ISSET(s->wake, &in))
 			return NULL;
-		MHD_run_from_select(s->daemon, &in, &out, &bad);
+		mhd.run_from_select(s->daemon, &in, &out, &bad);
 	}
 }
 
@@ -392,12 +392,12 @@ static int listen_at(struct view_server *s, uint16_t port)
 	const union MHD_DaemonInfo *info;
 
 	errno = 0;
-	s->daemon = MHD_start_daemon(MHD_NO_FLAG, port, NULL, NULL, on_request, s,
+	s->daemon = mhd.start_daemon(MHD_NO_FLAG, port, NULL, NULL, on_request, s,
 				     MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_CONNECTION_LIMIT,
 				     MAX_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				     (size_t)MAX_REQUEST, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
 				     MHD_OPTION_NOTIFY_COMPLETED, end_upload, NULL, MHD_OPTION_END);
-	info = s->daemon ? MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
+	info = s->daemon ? mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info)
 		return fail_errno(errno ? errno : EIO, "cannot listen on 127.0.0.1:%u", port);
 	snprintf(s->address, sizeof(s->address), "http://127.0.0.1:%u/#token=%s", info->port,
@@ -419,7 +419,9 @@ int view_server_start(const struct columns *c, const struct view_server_options 
 	s->opt = *opt;
 	s->wake = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	err = make_token(s);
+	err = mhd_load();
+	if (!err)
+		err = make_token(s);
 	if (!err)
 		err = listen_at(s, opt->port);
 	if (!err)
@@ -459,7 +461,7 @@ void view_server_stop(struct view_server *s)
 		return;
 	stop_thread(s);
 	if (s->daemon)
-		MHD_stop_daemon(s->daemon);
+		mhd.stop_daemon(s->daemon);
 	if (s->made_file)
 		unlink(s->file);
 	served_forget(&s->served);

@@ -7,7 +7,6 @@
 #include "tools/view/sql.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -127,9 +126,13 @@ static int look_at_limits(void *arg)
 
 int sql_open(const struct columns *c, struct sql **out)
 {
-	struct sql *s = calloc(1, sizeof(*s));
-	int err = SQLITE_NOMEM;
+	struct sql *s;
+	int err = sqlite_load();
 
+	if (err)
+		return err;
+	s = calloc(1, sizeof(*s));
+	err = SQLITE_NOMEM;
 	if (s)
 		s->data.c = c;
 	if (s)

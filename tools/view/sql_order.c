@@ -7,9 +7,10 @@
 #include "tools/view/sql_order.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tools/view/sqlite.h"
 
 struct part {
 	struct place first;

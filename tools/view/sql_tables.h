@@ -6,9 +6,8 @@
 #ifndef VESTIGE_TOOLS_SQL_TABLES_H
 #define VESTIGE_TOOLS_SQL_TABLES_H
 
-#include <sqlite3.h>
-
 #include "tools/view/columns.h"
+#include "tools/view/sqlite.h"
 
 struct function_sum;
 
