@@ -13,7 +13,7 @@ import time
 import traceback
 
 sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests")
-from compiled import compiled   # noqa: E402
+from compiled import compiled, nm   # noqa: E402, F401
 
 BIN = os.environ["VESTIGE_BIN"]
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"

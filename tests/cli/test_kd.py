@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-from cli_test import main
+from cli_test import main, nm
 
 HEAD = """
 Kernel Instrumentation Run ID 3
@@ -129,7 +129,7 @@ def test_addresses(w):
     assert [r[0] for r in rows(w, log)] == ["c0001010", "0xc0002004"]
     names = written(w, "System.map", "c0001000 T first\nc0002000 t second\n")
     assert rows(w, "--names", names, log) == [["first", "1", "100", "100", "80"], ["second", "1", "20", "20", "20"]]
-    where = {name: int(addr, 16) for addr, _, name in (l.split() for l in subprocess.run(["nm", "--defined-only", w.prog], capture_output=True, text=True, check=True).stdout.splitlines())}
+    where = {name: int(addr, 16) for addr, _, name in nm(w.prog, "--defined-only")}
     text = "".join(f"{10 * i} 5 1 {0x555555554000 + where[n]:x} 0\n" for i, n in enumerate(("main", "first", "last", "mid")))
     assert {r[0] for r in rows(w, "--names", w.prog, written(w, "pie.log", COLUMNS + text))} == {"main", "first", "last", "mid"}
     w.run("record", "-q", "-p", "function_graph", w.prog, "calls", "3")

@@ -4,7 +4,7 @@
 import re
 import subprocess
 
-from cli_test import main, until
+from cli_test import main, nm, until
 
 PROGRAM = r"""
 #include <signal.h>
@@ -122,7 +122,7 @@ def test_program(w):
         w.run("kft", "-c", conf(w, "new begin\n trigger start entry setup # here\n trigger stop exit work\nend\n"), "--", prog, status=7)
         table = {l.split()[0]: l.split()[1:] for l in w.run("kd", "kft.log").stdout.decode().splitlines()[2:]}
         assert {n: int(r[0]) for n, r in table.items()} == {"setup": 1, "slow": 1, "leaf": 5, "work": 1, "handler": 1, "in_handler": 1}, table
-    where = re.search(r"^0*([0-9a-f]+) T work$", subprocess.run(["nm", prog], capture_output=True, text=True, check=True).stdout, re.M)[1]
+    where = next(words[0].lstrip("0") for words in nm(prog) if words[1:] == ["T", "work"])
     w.run("kft", "-c", conf(w, f"begin filter funclist 0x{where} fend end"), "-o", "a.log", prog, status=7)
     with open(w.path("a.log")) as f:
         assert len(re.findall(" work   -$", f.read(), re.M)) == 3

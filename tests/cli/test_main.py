@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from cli_test import BIN, CALLS, main
+from cli_test import BIN, CALLS, main, nm
 
 SOURCE = os.environ["SOURCE_DIR"]
 NAMES = ["first", "last", "leaf", "mid", "thread", "main"]
@@ -109,8 +109,7 @@ def test_stdout_full(w):
 
 
 def test_list_of_a_program(w):
-    nm = subprocess.run(["nm", "-n", w.prog], stdout=subprocess.PIPE, check=True).stdout.decode()
-    in_order = [n for n in nm.split() if n in NAMES]
+    in_order = [words[-1] for words in nm(w.prog, "-n") if words[-1] in NAMES]
     assert w.run("list", "-f", w.prog).stdout.decode().split() == in_order
     assert w.run("list", "-f", "./calls").stdout.decode().split() == in_order
 

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from cli_test import compiled, main
+from cli_test import compiled, main, nm
 
 PLAIN = "-fpatchable-function-entry=0"
 
@@ -132,8 +132,7 @@ def test_filters(w):
     w.compile("ways", WAYS, PLAIN)
     w.run("record", "--unmodified", "-l", "pushes", "-l", "mark*", "-q", "./ways")
     assert set(w.counts()) == {"pushes", "marked"}, w.counts()
-    at = subprocess.run(["nm", "ways"], cwd=w.dir, stdout=subprocess.PIPE, check=True, text=True).stdout
-    at = re.search(r"^0*([0-9a-f]+) . pushes$", at, re.M).group(1)
+    at = next(words[0].lstrip("0") for words in nm(w.path("ways")) if words[-1] == "pushes")
     subprocess.run(["strip", "ways"], cwd=w.dir, check=True)
     w.run("record", "--unmodified", "-l", "ways+0x" + at, "-q", "./ways")
     assert w.counts() == {"ways+0x" + at: 6}, w.counts()

@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests/cli")
-from cli_test import BIN, Skip, main, need, root, until  # noqa: E402, F401
+from cli_test import BIN, Skip, main, need, nm, root, until  # noqa: E402, F401
 
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import subprocess
 
-from mount_test import BIN, until
+from mount_test import BIN, nm, until
 
 ALL = "#### all functions enabled ####\n"
 
@@ -99,5 +99,4 @@ def take(path, texts):
 
 def offset_of(prog, symbol):
     """The offset of @symbol in the file @prog, which is also its address in the file."""
-    nm = subprocess.run(["nm", prog], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return "0x" + next(line.split()[0] for line in nm.splitlines() if line.endswith(f" {symbol}"))
+    return "0x" + next(words[0] for words in nm(prog) if words[-1] == symbol)

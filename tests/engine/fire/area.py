@@ -18,7 +18,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from compiled import compiled   # noqa: E402
+from compiled import compiled, nm   # noqa: E402
 
 CLOCK_TSC = 0    # of Area.clock; 1: CLOCK_MONOTONIC
 TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
@@ -129,9 +129,7 @@ class Area:
             if not o["nr"]:
                 continue
             table = {}
-            for line in subprocess.run(["nm", o["path"]], stdout=subprocess.PIPE, text=True,
-                                       check=False).stdout.splitlines():
-                words = line.split()
+            for words in nm(o["path"]):
                 if len(words) == 3 and words[1] in "tTwW":
                     table[int(words[0], 16)] = words[2]
             for i in range(o["first"], o["first"] + o["nr"]):
