@@ -45,13 +45,18 @@ static bool is_call(const struct record *rec)
 	return rec->kind != RECORD_EVENT && rec->kind != RECORD_PRINT;
 }
 
-static bool is_wanted(const struct view *v, const struct record *rec)
+static bool is_wanted_thread(const struct view *v, int32_t tid)
 {
 	bool found = !v->wish.nr_tids;
 
 	for (unsigned int i = 0; i < v->wish.nr_tids && !found; i++)
-		found = v->wish.tids[i] == rec->pid;
-	return found && is_call(rec) && rec->ts >= v->wish.from &&
+		found = v->wish.tids[i] == tid;
+	return found;
+}
+
+static bool is_wanted(const struct view *v, const struct record *rec)
+{
+	return is_wanted_thread(v, rec->pid) && is_call(rec) && rec->ts >= v->wish.from &&
 	       (!v->wish.to || rec->ts <= v->wish.to);
 }
 
@@ -211,11 +216,8 @@ static int copy_threads(const struct tasks *from, const struct threads *seen, co
 
 	for (size_t i = 0; i < seen->nr && !err; i++) {
 		int32_t pid = seen->at[i], tgid = tasks_tgid(from, pid);
-		bool wanted = !v->wish.nr_tids;
 
-		for (unsigned int k = 0; k < v->wish.nr_tids && !wanted; k++)
-			wanted = v->wish.tids[k] == pid;
-		if (!wanted || !pid)
+		if (!pid || !is_wanted_thread(v, pid))
 			continue;
 		err = tasks_set(to, pid, tgid, NAME);
 		if (!err && tgid && tasks_traced(from, pid))
