@@ -111,6 +111,12 @@ def test_nothing_to_trace(w):
     assert b"-fpatchable-function-entry=6" in p.stderr and b"doctor" in p.stderr
     w.run("record", "-q", "./plain", "exit", 9, status=9)
     w.run("record", "-q", "-p", "nop", "./plain")
+    # sites that have too little room
+    w.compile("small", CALLS, "-fpatchable-function-entry=2")
+    p = w.run("record", "-q", "./small", "calls", 3, status=125)
+    assert b"`vestige record --unmodified` traces it as it is" in p.stderr, p.stderr
+    w.run("record", "-q", "--unmodified", "./small", "calls", 3)
+    assert (w.counts()["mid"], w.counts()["leaf"]) == (3, 6), w.counts()
     for flags, status in (["--built-only"], 125), ([], 0):
         p = w.run("record", "-q", *flags, "env", "-i", w.prog, "calls", 3, status=status)
         assert b"calls" in p.stderr and b"LD_PRELOAD" in p.stderr, p.stderr

@@ -210,6 +210,14 @@ static void tell_events(const struct meta *m)
 	}
 }
 
+/* What to do about a program without functions that can be traced. */
+static const char *cure(const struct launch *l)
+{
+	return l->unmodified ? "build it with " THE_FLAG
+			     : "`vestige record --unmodified` traces it as it is; or build it "
+			       "with " THE_FLAG;
+}
+
 bool record_needs_functions(const struct record_options *opt)
 {
 	return !strcmp(opt->tracer, "function") || !strcmp(opt->tracer, "function_graph");
@@ -229,9 +237,9 @@ int record_judge(const struct record_options *opt, const struct launch *l, const
 	else if (!l->script)
 		tell_events(m);
 	if (!m->nr_functions && record_needs_functions(opt) && !l->script)
-		note("%s has no function that can be traced: build it with " THE_FLAG
-		     " (programs that it executes are recorded)",
-		     l->image);
+		note("%s has no function that can be traced: %s (programs that it executes are "
+		     "recorded)",
+		     l->image, cure(l));
 	return 0;
 }
 
@@ -277,11 +285,13 @@ static void tell_nothing(const struct launch *l, const struct recorder_summary *
 		     "be traced, nor has what it ran: build that with " THE_FLAG,
 		     l->path, l->image);
 	else
-		note("nothing was recorded: %s has no function that can be traced: build it "
-		     "with " THE_FLAG " (`vestige doctor %s` says more). A program that it "
-		     "executed in a sandbox has no %s: bind that folder into it (bwrap --bind %s "
-		     "%s), or set VESTIGE_DIR to one that both have",
-		     l->image, shell_word(l->path, path), l->areas_dir, l->areas_dir, l->areas_dir);
+		note("nothing was recorded: %s has no function that can be traced: %s (`vestige "
+		     "doctor %s` says more). A program that it executed in a sandbox has no %s: "
+		     "bind that folder into it (bwrap --bind %s %s), or set VESTIGE_DIR to one "
+		     "that "
+		     "both have",
+		     l->image, cure(l), shell_word(l->path, path), l->areas_dir, l->areas_dir,
+		     l->areas_dir);
 }
 
 static bool wants_events(const struct record_options *opt)
