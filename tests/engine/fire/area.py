@@ -211,6 +211,22 @@ def write_file(folder, pid, path, text, truncate=True):
     return request(folder, pid, 2, path, text.encode(), truncate)[0]
 
 
+def wait_until_off(pid):
+    """After tracing was turned off: until no thread is amid a record that it began before. Each has run
+    for a millisecond, or waits for something."""
+    def run_ns(tid):
+        with contextlib.suppress(OSError):
+            state = open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace").read().rpartition(") ")[2][0]
+            run = int(open(f"/proc/{pid}/task/{tid}/schedstat", encoding="utf-8").read().split()[0])
+            return float("inf") if state in "SDTZ" else run
+        return float("inf")
+    begun = {tid: run_ns(tid) for tid in os.listdir(f"/proc/{pid}/task")}
+    end = time.monotonic() + 60
+    while any(run_ns(tid) < ns + 1e6 for tid, ns in begun.items() if ns != float("inf")):
+        assert time.monotonic() < end, f"a thread of {pid} does not run"
+        time.sleep(0.001)
+
+
 def wait_for_agent(folder, pid, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
