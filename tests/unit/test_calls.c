@@ -443,12 +443,56 @@ static void test_jumps(void **state)
 	calls_free(c);
 }
 
+/* Images 0 and 1 are of one process, 2 is of another. */
+static uint64_t key_of_image(struct reader *r, uint32_t process)
+{
+	(void)r;
+	return process == 2 ? 7 : 5;
+}
+
+static void test_exec(void **state)
+{
+	static const struct reader_ops keys = {.process_key = key_of_image};
+	static const struct calls_ops ops = {text_enter, text_leave, text_unmatched};
+	/* the other process has threads of the same numbers, in a namespace of its own */
+	static const struct record rec[] = {
+		{.kind = RECORD_ENTRY, .ip = 'a', .pid = 7, .ts = 10},
+		{.kind = RECORD_ENTRY, .ip = 'b', .pid = 7, .ts = 20},
+		{.kind = RECORD_ENTRY, .ip = 't', .pid = 8, .ts = 25},
+		{.kind = RECORD_ENTRY, .ip = 'x', .pid = 7, .ts = 30, .process = 2},
+		/* its last record is no call's */
+		{.kind = RECORD_EVENT, .pid = 8, .ts = 40},
+		{.kind = RECORD_ENTRY, .ip = 'y', .pid = 7, .ts = 50, .process = 2},
+		/* the first one of the image behind it, neither */
+		{.kind = RECORD_EVENT, .pid = 7, .ts = 90, .process = 1},
+		{.kind = RECORD_ENTRY, .ip = 'c', .pid = 7, .ts = 100, .process = 1},
+		{.kind = RECORD_EXIT, .ip = 'y', .pid = 7, .ts = 110, .process = 2},
+		{.kind = RECORD_EXIT, .ip = 'c', .pid = 7, .ts = 120, .process = 1},
+		{.kind = RECORD_EXIT, .ip = 'x', .pid = 7, .ts = 130, .process = 2},
+	};
+	struct reader r = {.ops = &keys};
+	struct calls *c = calls_new(&ops, NULL, NULL);
+
+	said_file = open_memstream(&said, &said_bytes);
+	calls_use(c, &r);
+	for (size_t i = 0; i < sizeof(rec) / sizeof(*rec); i++)
+		assert_int_equal(calls_record(c, &rec[i]), 0);
+	calls_finish(c);
+	fclose(said_file);
+	assert_string_equal(said, "a\n b\nt\nx\n y\n"
+				  "/t unfinished 15\n /b unfinished 20\n/a unfinished 30\n"
+				  "c\n /y 60\n/c 20\n/x 100\n");
+	free(said);
+	calls_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),   cmocka_unit_test(test_random),
 		cmocka_unit_test(test_losses), cmocka_unit_test(test_depths_and_durations),
 		cmocka_unit_test(test_depth),  cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_exec),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,11 +139,12 @@ static void leave(struct calls *c, struct stack *s, uint64_t ts, uint32_t flags,
 		c->ops.leave(c->arg, call, parent, rec);
 }
 
-void calls_end_stack(struct calls *c, struct stack *s)
+void calls_end_stack(struct calls *c, struct stack *s, uint64_t ts)
 {
-	calls_resume(s, c->last_ts);
+	ts = calls_end_of(c, s, ts);
+	calls_resume(s, ts);
 	while (s->nr)
-		leave(c, s, c->last_ts, CALL_UNFINISHED, NULL);
+		leave(c, s, ts, CALL_UNFINISHED, NULL);
 	s->over = 0;
 }
 
@@ -398,6 +399,8 @@ int calls_record(struct calls *c, const struct record *rec)
 		if (rec->cpu < c->nr_cpus && c->cpu_seen[rec->cpu])
 			c->loss_ts = rec->ts;
 	}
+	if (!(rec->graph & RECORD_OF_FURTHER) && calls_see_image(c, calls_process(rec), rec->ts))
+		return -ENOMEM;
 	if (!is_graph(rec))
 		return 0;
 	t = calls_thread(c, rec);
@@ -440,12 +443,13 @@ int calls_run(struct calls *c, const struct run *run)
 void calls_finish(struct calls *c)
 {
 	for (struct stack *s = c->oldest; s; s = s->newer)
-		calls_end_stack(c, s);
+		calls_end_stack(c, s, c->last_ts);
 }
 
 /* calls_cut(), the first half of one stack. */
 static void cut_leave(struct calls *c, struct stack *s, uint64_t ts)
 {
+	ts = calls_end_of(c, s, ts);
 	if (s->is_left && s->nr && ts > s->left_ts) {
 		s->calls[s->nr - 1].suspended += ts - s->left_ts;
 		s->left_ts = ts;
@@ -537,6 +541,7 @@ int calls_learn(struct calls *c, struct reader *r, const bool *cpus)
 	struct run run;
 	int ret;
 
+	calls_use(c, r);
 	for (size_t i = 0; r->bases_known && i < r->nr_bases; i++)
 		calls_learn_base(c, &r->bases[i]);
 	if (!r->graph || !r->ops->rewind || r->bases_known)

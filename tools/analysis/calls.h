@@ -31,7 +31,10 @@ enum call_flag {
 	CALL_UNWOUND = 2,
 	/* Its exit was lost: it is closed with the call around it. */
 	CALL_NO_EXIT = 4,
-	/* It was still open at the end of the trace. */
+	/*
+	 * It was still open at the end of the trace, or when exec() put another program in its
+	 * program's place: `end` is that program's last record then.
+	 */
 	CALL_UNFINISHED = 8,
 	/* Records were lost while it was open: `children` may be too small. */
 	CALL_BROKEN = 16,
@@ -79,7 +82,8 @@ struct calls_ops {
 	/*
 	 * A call ends; of several that end at once the innermost is reported first. @parent: as
 	 * above.
-	 * @rec: the record that ended it: EXIT, UNWOUND, or NULL in calls_finish() and calls_cut().
+	 * @rec: the record that ended it: EXIT, UNWOUND, or NULL in calls_finish(), in calls_cut()
+	 * and of an image that exec() has replaced.
 	 */
 	void (*leave)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
@@ -120,13 +124,20 @@ struct calls *calls_new(const struct calls_ops *ops, void *arg, const struct cal
 void calls_free(struct calls *c);
 
 /*
+ * calls_use() - have @r tell which images are of one process, so that exec() ends the calls of the
+ * image that it replaces. Without it they stay open.
+ * @r: the reader of the records, borrowed until the next calls_use(). NULL: nothing tells it.
+ */
+void calls_use(struct calls *c, struct reader *r);
+
+/*
  * calls_learn() - read all of @r once, to know how deep each stack was when its records begin. A
  * trace that starts in the middle shows exits of calls that began before it. With this their depth,
  * and the depth of all calls beneath them, is right; without it the depth counts from the first
  * records, and never below 0. Before the first calls_record(); @r is then at its start again, or,
  * where it cannot be read twice, untouched. A reader that knows it (bases_known) is not read.
  * @cpus: as for merge_skip_cpu(): false leaves a CPU out; NULL: all.
- * Return: 0 or -errno with fail() set.
+ * Includes calls_use() of @r. Return: 0 or -errno with fail() set.
  */
 int calls_learn(struct calls *c, struct reader *r, const bool *cpus);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by calls.c and calls_stacks.c alone: threads, their stacks, and the running stack of each.
+ * Shared by calls*.c alone: threads, their stacks, and the running stack of each; images.
  *
  * A thread begins on a stack of its own, which has no number until a record gives it. Numbered
  * stacks belong to a process and may be passed between threads; one without open calls is forgotten
@@ -12,6 +12,8 @@
 #include <errno.h>
 
 #include "tools/analysis/calls.h"
+#include "tools/analysis/stack_numbers.h"
+#include "tools/base/hash_index.h"
 
 /* In call.flags beside enum call_flag: it has no exit of its own. */
 #define CALL_BARE 0x80000000u
@@ -65,6 +67,30 @@ struct learnt {
 	int32_t pid;
 };
 
+/* An image of a process, by the reader's number of it. */
+struct image {
+	uint64_t last_ts; /* of its records, of any kind */
+	uint32_t nr_stacks;
+	bool seen;  /* it has a record */
+	bool known; /* its process is, so that exec() shows */
+};
+
+struct calls_images {
+	struct image *at; /* by number */
+	uint32_t nr;
+	struct process_row {
+		uint64_t key;
+		uint32_t latest; /* its image */
+	} * rows;
+	size_t nr_rows, room;
+	struct hash_index index; /* by key */
+};
+
+struct calls_end {
+	uint32_t process, stack;
+	uint64_t ts;
+};
+
 struct not_open {
 	const struct stack *stack;
 	uint64_t ip, below_ip, below_start;
@@ -86,6 +112,11 @@ struct calls {
 	size_t nr_slots;       /* of threads and of stacks: a power of two */
 	size_t nr_stacks;      /* of both kinds */
 	size_t nr_open;	       /* calls */
+	struct reader *r;      /* of the records; NULL: it is not known */
+	bool tells_processes;  /* `r` does, of images */
+	struct calls_images images;
+	struct calls_end *ends; /* of stacks with open calls that exec() has ended */
+	size_t nr_ends, room_ends;
 	struct stack *oldest, *newest;
 	struct learnt *learnt;
 	size_t nr_learnt, learnt_slots;
@@ -97,6 +128,45 @@ struct calls {
 	uint64_t too_deep, dropped;
 	struct not_open not_open[NOT_OPEN_SLOTS];
 };
+
+/*
+ * The first record of image @process: end the calls of the one that exec() has replaced by it.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int calls_new_image(struct calls *c, uint32_t process);
+void calls_free_images(struct calls *c);
+
+/*
+ * The stacks with open calls that exec() has ended so far, or those that the reader knows.
+ * @numbers: gives those of the stacks. @out: by stack; freed by the caller, also after an error.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int calls_ends(const struct calls *c, struct stack_numbers *numbers, struct record_end **out,
+	       size_t *nr);
+
+/* When the open calls of @s end at the latest, if not before @ts: the reader may know it. */
+uint64_t calls_end_of(const struct calls *c, const struct stack *s, uint64_t ts);
+
+/*
+ * Image @process has a record at @ts. Before calls_thread(), since stacks go. @process: of the
+ * record, 0 of one with its depth. Return: as above.
+ */
+static inline int calls_see_image(struct calls *c, uint32_t process, uint64_t ts)
+{
+	if (!c->tells_processes)
+		return 0;
+	if ((process >= c->images.nr || !c->images.at[process].seen) && calls_new_image(c, process))
+		return -ENOMEM;
+	if (process < c->images.nr)
+		c->images.at[process].last_ts = ts;
+	return 0;
+}
+
+/* Whether an exec() of image @process shows by the image that comes behind it. */
+static inline bool calls_knows_image(const struct calls *c, uint32_t process)
+{
+	return process < c->images.nr && c->images.at[process].known;
+}
 
 /* The process of @rec, or what stands for it. */
 uint32_t calls_process(const struct record *rec);
@@ -143,8 +213,10 @@ void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr);
 /* Set the calls that were open on the stack that @base names. */
 void calls_learn_base(struct calls *c, const struct record_base *base);
 
-/* End all calls of @s as unfinished. In calls.c. */
-void calls_end_stack(struct calls *c, struct stack *s);
+/* End all calls of @s as unfinished, at @ts or before. In calls.c. */
+void calls_end_stack(struct calls *c, struct stack *s, uint64_t ts);
+/* Forget @s, which has no open calls; with a thread's own, the thread. */
+void calls_drop_stack(struct calls *c, struct stack *s);
 
 /* A record of the ring, of thread @t. In calls.c. Return: 0 or -ENOMEM with fail() set. */
 int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec);
@@ -169,6 +241,8 @@ calls_plain_run(struct calls *c, const struct run *run,
 	rec.ts = c->last_ts = run->ts[0];
 	if (rec.lost && rec.cpu < c->nr_cpus && c->cpu_seen[rec.cpu])
 		c->loss_ts = rec.ts;
+	if (calls_see_image(c, calls_process(&rec), run->ts[run->nr - 1]))
+		return -ENOMEM;
 	t = calls_thread(c, &rec);
 	if (!t)
 		return -ENOMEM;

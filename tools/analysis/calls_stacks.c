@@ -100,6 +100,13 @@ static struct thread **thread_slot(const struct calls *c, int32_t pid)
 	return &c->threads[mix((uint32_t)pid, 0) & (c->nr_slots - 1)];
 }
 
+static void count_stack(struct calls *c, const struct stack *s, int by)
+{
+	c->nr_stacks += (size_t)by;
+	if (s->process < c->images.nr)
+		c->images.at[s->process].nr_stacks += (uint32_t)by;
+}
+
 /* The order of use. */
 static void list_add(struct calls *c, struct stack *s)
 {
@@ -204,11 +211,16 @@ static struct stack *ran_on(const struct calls *c, struct thread *t)
 	return t->ran ? find_stack(c, t->ran_process, t->ran) : &t->own;
 }
 
-/* Threads of the same number in images that were there before: exec() has replaced them. */
+/*
+ * Threads of the same number in other images, of which it is not known whose they are: exec() may
+ * have replaced them.
+ */
 static void leave_replaced(struct calls *c, const struct thread *t, uint64_t ts)
 {
 	struct thread *o;
 
+	if (calls_knows_image(c, t->process))
+		return;
 	for (o = *thread_slot(c, t->pid); o; o = o->next_hash) {
 		if (o == t || o->pid != t->pid || o->process == t->process)
 			continue;
@@ -260,7 +272,7 @@ static void free_stack(struct calls *c, struct stack *s)
 {
 	unhash_stack(c, s);
 	list_remove(c, s);
-	c->nr_stacks--;
+	count_stack(c, s, -1);
 	c->nr_open -= s->nr;
 	take(s);
 	free(s->calls);
@@ -285,14 +297,14 @@ static void free_thread(struct calls *c, struct thread *t)
 	if (t->own.id)
 		unhash_stack(c, &t->own);
 	list_remove(c, &t->own);
-	c->nr_stacks--;
+	count_stack(c, &t->own, -1);
 	c->nr_open -= t->own.nr;
 	free(t->own.calls);
 	free(t->own.orphans);
 	free(t);
 }
 
-static void drop(struct calls *c, struct stack *s)
+void calls_drop_stack(struct calls *c, struct stack *s)
 {
 	if (s->own)
 		free_thread(c, (struct thread *)s);
@@ -308,8 +320,8 @@ static int make_room(struct calls *c, const struct stack *keep)
 	if (c->nr_stacks >= c->limits.max_stacks && s == keep)
 		s = s->newer;
 	if (c->nr_stacks >= c->limits.max_stacks && s) {
-		calls_end_stack(c, s);
-		drop(c, s);
+		calls_end_stack(c, s, c->last_ts);
+		calls_drop_stack(c, s);
 		c->dropped++;
 	}
 	return c->nr_stacks >= c->nr_slots ? grow_tables(c) : 0;
@@ -420,7 +432,7 @@ static void take_base(struct calls *c, struct stack *s)
 static void init_stack(struct calls *c, struct stack *s)
 {
 	s->first_ts = c->last_ts;
-	c->nr_stacks++;
+	count_stack(c, s, 1);
 	list_add(c, s);
 	take_base(c, s);
 }
@@ -576,10 +588,11 @@ int calls_switch_back(struct calls *c, struct thread *t)
 void calls_reset(struct calls *c)
 {
 	while (c->oldest)
-		drop(c, c->oldest);
+		calls_drop_stack(c, c->oldest);
 	if (c->nr_cpus)
 		memset(c->cpu_seen, 0, c->nr_cpus * sizeof(*c->cpu_seen));
 	memset(c->not_open, 0, sizeof(c->not_open));
+	calls_free_images(c);
 	c->last_ts = c->loss_ts = c->cut_ts = 0;
 	c->too_deep = c->dropped = 0;
 }
@@ -587,10 +600,11 @@ void calls_reset(struct calls *c)
 void calls_free_stacks(struct calls *c)
 {
 	while (c->oldest)
-		drop(c, c->oldest);
+		calls_drop_stack(c, c->oldest);
 	free(c->cpu_thread);
 	free(c->cpu_seen);
 	free(c->threads);
 	free(c->stacks);
 	free(c->learnt);
+	calls_free_images(c);
 }

@@ -255,6 +255,11 @@ int graph_events_bases(const struct graph_events *g, struct record_base **out, s
 	return calls_bases(g->calls, out, nr);
 }
 
+int graph_events_ends(struct graph_events *g, struct record_end **out, size_t *nr)
+{
+	return calls_ends(g->calls, &g->numbers, out, nr);
+}
+
 void graph_events_free(struct graph_events *g)
 {
 	if (!g)
@@ -504,6 +509,7 @@ void graph_events_again(struct graph_events *g)
 void graph_events_go_on(struct graph_events *g, struct reader *r)
 {
 	g->r = r;
+	calls_use(g->calls, r);
 	runs_go_on(g->runs, r);
 }
 

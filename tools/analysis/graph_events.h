@@ -33,6 +33,8 @@ bool graph_events_missed(struct graph_events *g);
  * freed by the caller. Before the first graph_events_next(). Return: 0 or -ENOMEM with fail().
  */
 int graph_events_bases(const struct graph_events *g, struct record_base **out, size_t *nr);
+/* Of stacks whose program exec() has replaced: struct record_end. At the end; otherwise as above. */
+int graph_events_ends(struct graph_events *g, struct record_end **out, size_t *nr);
 void graph_events_free(struct graph_events *g);
 
 /*

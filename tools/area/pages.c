@@ -11,6 +11,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 #include "tools/reader/tasks.h"
 
 #define MAX_MEMBERS (1u << 20)
@@ -62,6 +63,17 @@ void pages_free(struct pages *p)
 	free(p);
 }
 
+/* Two images of one process have the same. */
+static uint64_t process_key(const struct area_header *head)
+{
+	/* the namespaces by which its number and its start count, too */
+	uint64_t key = hash_u64((uint64_t)head->pid_ns << 32 | head->time_ns);
+
+	key = hash_u64(key ^ head->start_time);
+	key = hash_u64(key ^ (uint32_t)head->pid);
+	return key ? key : 1;
+}
+
 int pages_set_member(struct pages *p, uint32_t member, struct meta *m)
 {
 	if (member >= MAX_MEMBERS) {
@@ -88,6 +100,7 @@ int pages_set_member(struct pages *p, uint32_t member, struct meta *m)
 	}
 	meta_free(p->members[member]->meta);
 	p->members[member]->meta = m;
+	p->members[member]->key = process_key(&m->head);
 	return 0;
 }
 
@@ -99,6 +112,13 @@ uint32_t pages_nr_members(const struct pages *p)
 const struct meta *pages_member(const struct pages *p, uint32_t member)
 {
 	return member < p->nr_members && p->members[member] ? p->members[member]->meta : NULL;
+}
+
+uint64_t pages_process_key(struct reader *r, uint32_t process)
+{
+	const struct pages *p = (const struct pages *)r;
+
+	return process < p->nr_members && p->members[process] ? p->members[process]->key : 0;
 }
 
 bool pages_clock(const struct pages *p, size_t i, struct area_clock *pair)

@@ -619,14 +619,17 @@ static int stream_rewind(struct reader *r)
 }
 
 /* Records that a follower has read stay read. */
-const struct reader_ops pages_follow_ops = {
-	.read = stream_read, .close = stream_close, .learn_printks = pages_learn_printks};
+const struct reader_ops pages_follow_ops = {.read = stream_read,
+					    .close = stream_close,
+					    .learn_printks = pages_learn_printks,
+					    .process_key = pages_process_key};
 
 const struct reader_ops pages_ops = {.read = stream_read,
 				     .learn_printks = pages_learn_printks,
 				     .close = stream_close,
 				     .rewind = stream_rewind,
-				     .read_run = stream_read_run};
+				     .read_run = stream_read_run,
+				     .process_key = pages_process_key};
 
 struct pages *pages_of_reader(struct reader *r)
 {

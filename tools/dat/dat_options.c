@@ -280,6 +280,28 @@ static int option_traced(struct dat_reader *d, const char *text)
 	return 0;
 }
 
+/* Their stamps are as the file has them; dat_read.c converts them. */
+static int option_ends(struct dat_reader *d, const char *text)
+{
+	struct reader *r = &d->head;
+	struct record_end end;
+	char *behind;
+
+	for (; *text; text = behind + (*behind == '\n')) {
+		end.stack = (uint32_t)strtoull(text, &behind, 10);
+		end.ts = strtoull(behind, &behind, 10);
+		if (*behind && *behind != '\n')
+			return dat_damaged(d, "its option about the ends of calls");
+		/* in order, as its reader needs them */
+		if (r->nr_ends && r->ends[r->nr_ends - 1].stack >= end.stack)
+			return dat_damaged(d, "its option about the ends of calls");
+		if (ARRAY_ROOM(r->ends, r->nr_ends, d->ends_room, 16))
+			return dat_no_memory(d);
+		r->ends[r->nr_ends++] = end;
+	}
+	return 0;
+}
+
 static int option_prototypes(struct dat_reader *d, char *text)
 {
 	struct reader *r = &d->head;
@@ -321,6 +343,8 @@ static int option_text(struct dat_reader *d, uint16_t id, char *text, size_t byt
 		return option_prototypes(d, text);
 	case DAT_TRACED:
 		return option_traced(d, text);
+	case DAT_ENDS:
+		return option_ends(d, text);
 	case DAT_CPUCOUNT:
 		dat_cursor_on_memory(d, &c, text, bytes);
 		d->cpus_given = cursor_u32(&c);

@@ -68,6 +68,7 @@ struct dat_reader {
 	size_t nr_sections, sections_room;
 	struct reader_cpu_stats *stats; /* as the options give them; in the end head.stats */
 	unsigned int nr_stats;
+	size_t ends_room;
 	struct pages *native; /* read in place of the streams; NULL: native.h */
 };
 

@@ -67,6 +67,7 @@ static void dat_close(struct reader *r)
 	free(d->sections);
 	pages_free(d->native);
 	free(d->stats);
+	free(d->head.ends);
 	formats_free(&d->formats);
 	printks_free(&d->printks);
 	/* before the symbols, which it asks for names */
@@ -112,11 +113,17 @@ static int native_rewind(struct reader *r)
 
 static void native_find_depths(struct reader *r);
 
+static uint64_t native_process_key(struct reader *r, uint32_t process)
+{
+	return native_of(r)->ops->process_key(native_of(r), process);
+}
+
 static const struct reader_ops native_ops = {.read = native_read,
 					     .close = dat_close,
 					     .rewind = native_rewind,
 					     .read_run = native_read_run,
-					     .find_depths = native_find_depths};
+					     .find_depths = native_find_depths,
+					     .process_key = native_process_key};
 
 static const struct reader_ops dat_ops = {
 	.read = dat_read, .close = dat_close, .rewind = dat_rewind};
@@ -448,6 +455,8 @@ static int finish(struct dat_reader *d)
 		d->head.tep = NULL;
 	}
 	d->head.formats = &d->formats;
+	for (size_t i = 0; i < d->head.nr_ends; i++)
+		d->head.ends[i].ts += d->layout.ts_offset;
 	/* the kernel's are libtraceevent's: they name symbols and more */
 	if (d->ours)
 		d->head.printks = &d->printks;

@@ -11,6 +11,7 @@
 
 #include "tools/area/pages_impl.h"
 #include "tools/base/fail.h"
+#include "tools/base/hash_index.h"
 
 static char *put(char *to, const void *from, size_t bytes)
 {
@@ -19,9 +20,24 @@ static char *put(char *to, const void *from, size_t bytes)
 	return to + bytes;
 }
 
-static char *put_member(char *to, const struct member *m)
+/* The first image of the process of image @member, + 1; @index: of those so far. 0: not known. */
+static uint32_t process_of(const struct pages *p, struct hash_index *index, uint32_t member)
 {
-	struct native_member row = {0};
+	const struct member *m = p->members[member];
+	int64_t first;
+
+	if (!m || !m->key)
+		return 0;
+	first = HASH_INDEX_FIND(index, m->key, i, p->members[i]->key == m->key);
+	if (first >= 0)
+		return (uint32_t)first + 1;
+	/* without memory it is not known what comes behind it */
+	return hash_index_add(index, m->key, member) ? 0 : member + 1;
+}
+
+static char *put_member(char *to, const struct member *m, uint32_t process)
+{
+	struct native_member row = {.process = process};
 
 	if (m && m->functions) {
 		row.nr_functions = m->nr_functions;
@@ -90,6 +106,7 @@ int native_tables_pack(const struct pages *p, const struct native_chunk *chunks,
 	struct native_head head = {.nr_chunks = nr_chunks,
 				   .nr_bases = (uint32_t)known->nr_bases,
 				   .flags = known->leaves_unknown ? NATIVE_LEAVES_UNKNOWN : 0};
+	struct hash_index index = {0};
 	uint32_t nr_events = 0;
 	char *to;
 
@@ -112,7 +129,8 @@ int native_tables_pack(const struct pages *p, const struct native_chunk *chunks,
 		to = put(to, &row, sizeof(row));
 	}
 	for (uint32_t i = 0; i < p->nr_members; i++)
-		to = put_member(to, p->members[i]);
+		to = put_member(to, p->members[i], process_of(p, &index, i));
+	hash_index_clear(&index);
 	for (uint32_t i = 0; i < p->nr_members; i++) {
 		const struct member *m = p->members[i];
 

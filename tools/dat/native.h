@@ -22,7 +22,7 @@
 
 #define NATIVE_MAGIC UINT64_C(0x564954414e534556) /* "VESNATIV" */
 #define NATIVE_MAJOR 2
-#define NATIVE_MINOR 0
+#define NATIVE_MINOR 1
 
 /* The id of the section of version 7 that holds the block. */
 #define NATIVE_SECTION_ID 0x7665u
@@ -83,7 +83,7 @@ struct native_line {
 struct native_member {
 	uint32_t nr_functions, nr_maps;
 	uint32_t counter; /* 1: its stamps are the stamp counter's, else nanoseconds */
-	uint32_t reserved;
+	uint32_t process; /* the number + 1 of the first image of its process; 0: not known */
 };
 
 /* Then nr_functions u64: the address in the trace.dat of each function, 0 none. */
@@ -120,6 +120,8 @@ static_assert(sizeof(struct native_page) == 32, "native_page is part of the form
 struct native_known {
 	struct record_base *bases; /* calls_bases() */
 	size_t nr_bases;
+	struct record_end *ends; /* graph_events_ends(): for an option of the kernel's format */
+	size_t nr_ends;
 	bool leaves_unknown; /* NATIVE_LEAVES_UNKNOWN */
 };
 

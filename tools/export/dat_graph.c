@@ -125,6 +125,8 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 	}
 	if (!ret && opt->native)
 		g->known.leaves_unknown = graph_events_missed(events);
+	if (!ret)
+		ret = graph_events_ends(events, &g->known.ends, &g->known.nr_ends);
 	graph_events_free(events);
 	return ret;
 }
@@ -149,8 +151,11 @@ static void drop_output(struct dat_graph *g)
 	chunks_free(g->chunks);
 	free(g->pages);
 	free(g->known.bases);
-	if (g->runs.e)
+	free(g->known.ends);
+	if (g->runs.e) {
 		free(g->runs.bases);
+		free(g->runs.ends);
+	}
 	dat_graph_runs_end(&g->runs);
 	g->pages = NULL;
 	g->chunks = NULL;
@@ -190,8 +195,11 @@ static int encode_runs(struct dat_graph *g, struct reader *r, const struct dat_o
 
 	ret = dat_graph_runs(&runs);
 	g->events = runs.events;
-	g->known = (struct native_known){
-		.bases = runs.bases, .nr_bases = runs.nr_bases, .leaves_unknown = runs.missed};
+	g->known = (struct native_known){.bases = runs.bases,
+					 .nr_bases = runs.nr_bases,
+					 .ends = runs.ends,
+					 .nr_ends = runs.nr_ends,
+					 .leaves_unknown = runs.missed};
 	return ret;
 }
 
@@ -327,6 +335,8 @@ int dat_graph_finish(struct dat_graph *g, struct reader *r)
 		return ret;
 	g->known = (struct native_known){.bases = g->runs.bases,
 					 .nr_bases = g->runs.nr_bases,
+					 .ends = g->runs.ends,
+					 .nr_ends = g->runs.nr_ends,
 					 .leaves_unknown = g->runs.missed};
 	dat_graph_runs_end(&g->runs);
 	return end_output(g);
@@ -350,6 +360,7 @@ void dat_graph_take_known(struct dat_graph *g, struct native_known *known)
 {
 	*known = g->known;
 	g->known.bases = NULL;
+	g->known.ends = NULL;
 }
 
 uint64_t dat_graph_events(const struct dat_graph *g)

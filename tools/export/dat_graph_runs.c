@@ -253,6 +253,7 @@ int dat_graph_runs_begin(struct dat_graph_runs *g)
 	e->calls = calls_new(&ops, e, &limits);
 	if (!e->last || !e->lost || !e->calls)
 		return fail(ENOMEM, "no memory");
+	calls_use(e->calls, g->r);
 	ret = learn ? calls_learn(e->calls, g->r, NULL) : 0;
 	/* where a stack turns out to be deeper, all is begun again */
 	if (!ret)
@@ -300,12 +301,16 @@ int dat_graph_runs_step(struct dat_graph_runs *g, const atomic_bool *stop)
 	g->missed = e->missed;
 	for (unsigned int cpu = 0; cpu < g->r->nr_cpus; cpu++)
 		g->missed |= e->last[cpu].pending && e->last[cpu].known && e->last[cpu].leaf;
-	return DAT_GRAPH_DONE;
+	free(g->ends);
+	ret = calls_ends(e->calls, &e->numbers, &g->ends, &g->nr_ends);
+	return ret ? ret : DAT_GRAPH_DONE;
 }
 
 void dat_graph_runs_go_on(struct dat_graph_runs *g, struct reader *r)
 {
 	g->r = r;
+	if (g->e)
+		calls_use(g->e->calls, r);
 }
 
 void dat_graph_runs_end(struct dat_graph_runs *g)

@@ -23,6 +23,8 @@ struct dat_graph_runs {
 	bool missed;		   /* see graph_events_missed() */
 	struct record_base *bases; /* calls_bases(); freed by the caller, also after an error */
 	size_t nr_bases;
+	struct record_end *ends; /* as graph_events_ends(); freed by the caller, too */
+	size_t nr_ends;
 	struct encoder *e; /* from dat_graph_runs_begin() to dat_graph_runs_end() */
 };
 

@@ -291,6 +291,21 @@ static void option_traced(FILE *f, struct reader *r)
 	free(text);
 }
 
+void dat_option_put_ends(FILE *f, const struct record_end *ends, size_t nr)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *mem = nr ? open_memstream(&text, &bytes) : NULL;
+
+	if (!mem)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		fprintf(mem, "%u %" PRIu64 "\n", ends[i].stack, ends[i].ts);
+	if (!fclose(mem) && bytes && bytes < UINT32_MAX)
+		option_text(f, DAT_ENDS, text);
+	free(text);
+}
+
 void dat_option_put_prototypes(FILE *f, struct prototypes *p)
 {
 	char *text = NULL;

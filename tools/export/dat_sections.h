@@ -37,6 +37,8 @@ void dat_section_cmdlines(FILE *f, struct reader *r);
 void dat_option_put(FILE *f, enum dat_option id, const void *data, size_t bytes);
 /* The functions' types that a file with values has: an option, unless there are none. */
 void dat_option_put_prototypes(FILE *f, struct prototypes *p);
+/* When the calls end that exec() ends: an option, unless there are none. */
+void dat_option_put_ends(FILE *f, const struct record_end *ends, size_t nr);
 /*
  * A buffer, as an option of version 7. @name: "" the first one's. @section_at: its section's offset in
  * the file. @offset, @bytes: where the data of each of the nr_cpus CPUs is, and how much.

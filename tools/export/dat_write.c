@@ -305,6 +305,7 @@ static uint32_t chunk_bytes_of(const struct writer *w)
 static int encode_graph(struct writer *w)
 {
 	uint32_t head = w->level ? sizeof(uint32_t) : 0; /* the number of chunks */
+	struct native_known more = {0}; /* of a further buffer: is not kept */
 	int ret = pad_to_page(w);
 
 	/* of what was encoded before the first CPU's place is in the file already */
@@ -314,7 +315,9 @@ static int encode_graph(struct writer *w)
 	if (ret)
 		return ret;
 	w->records = dat_graph_events(w->graph);
-	dat_graph_take_known(w->graph, &w->known);
+	dat_graph_take_known(w->graph, w->now ? &more : &w->known);
+	free(more.bases);
+	free(more.ends);
 	return 0;
 }
 
@@ -473,6 +476,7 @@ static int write_tail_v7(struct writer *w)
 				      w->more[i].at, w->more[i].offset, w->more[i].bytes);
 	if (w->prototypes)
 		dat_option_put_prototypes(mem, w->prototypes);
+	dat_option_put_ends(mem, w->known.ends, w->known.nr_ends);
 	dat_option_put(mem, DAT_DONE, &none, sizeof(none));
 	ret = fclose(mem) ? dat_file_failed(&w->file, -ENOMEM) : 0;
 	if (!ret)
@@ -688,6 +692,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	free(w.cpu_bytes);
 	leave_more(&w);
 	free(w.known.bases);
+	free(w.known.ends);
 	dat_graph_free(w.graph);
 	if (!ret && opt->progress)
 		opt->progress(opt->progress_arg, w.records, w.records);

@@ -99,18 +99,28 @@ static void shared_find_depths(struct reader *r)
 	of(r)->in->ops->find_depths(of(r)->in);
 }
 
+static uint64_t shared_process_key(struct reader *r, uint32_t process)
+{
+	struct reader *in = of(r)->in;
+
+	return in->ops->process_key ? in->ops->process_key(in, process) : 0;
+}
+
 /* What it got is freed by share(); the other reader is the caller's. */
 static void shared_close(struct reader *r)
 {
 	(void)r;
 }
 
-static const struct reader_ops ops_plain = {
-	.read = shared_read, .close = shared_close, .rewind = shared_rewind};
+static const struct reader_ops ops_plain = {.read = shared_read,
+					    .close = shared_close,
+					    .rewind = shared_rewind,
+					    .process_key = shared_process_key};
 static const struct reader_ops ops_depths = {.read = shared_read,
 					     .close = shared_close,
 					     .rewind = shared_rewind,
-					     .find_depths = shared_find_depths};
+					     .find_depths = shared_find_depths,
+					     .process_key = shared_process_key};
 
 /* Threads that records have been seen of: a set. */
 struct threads {

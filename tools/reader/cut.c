@@ -53,6 +53,11 @@ static void cut_learn_printks(struct reader *r, uint32_t process)
 	r->printks = of(r)->in->printks;
 }
 
+static uint64_t cut_process_key(struct reader *r, uint32_t process)
+{
+	return of(r)->in->ops->process_key(of(r)->in, process);
+}
+
 int reader_cut(struct reader *in, uint64_t from, uint64_t to, struct reader **out)
 {
 	struct cut *c = malloc(sizeof(*c) + sizeof(struct reader_ops));
@@ -69,7 +74,8 @@ int reader_cut(struct reader *in, uint64_t from, uint64_t to, struct reader **ou
 				   .rewind = in->ops->rewind ? cut_rewind : NULL,
 				   .find_depths = in->ops->find_depths ? cut_find_depths : NULL,
 				   .learn_printks =
-					   in->ops->learn_printks ? cut_learn_printks : NULL};
+					   in->ops->learn_printks ? cut_learn_printks : NULL,
+				   .process_key = in->ops->process_key ? cut_process_key : NULL};
 	c->reader.ops = ops;
 	/* what was open when the records began was so at another moment */
 	c->reader.bases = NULL;

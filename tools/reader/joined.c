@@ -76,8 +76,20 @@ static int joined_rewind(struct reader *r)
 	return err;
 }
 
-static const struct reader_ops ops = {
-	.read = joined_read, .close = joined_close, .rewind = joined_rewind};
+/* Those of the further buffers are not told apart. */
+static uint64_t joined_process_key(struct reader *r, uint32_t process)
+{
+	struct reader *in = of(r)->in;
+
+	return in->ops->process_key && process < RECORD_FURTHER_PROCESS
+		       ? in->ops->process_key(in, process)
+		       : 0;
+}
+
+static const struct reader_ops ops = {.read = joined_read,
+				      .close = joined_close,
+				      .rewind = joined_rewind,
+				      .process_key = joined_process_key};
 
 /* Its streams and facts are the joined reader's, too. @buffer: 0: the first one, of which the rest is. */
 static void add(struct joined *j, struct reader *more, unsigned int buffer)

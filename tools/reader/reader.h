@@ -152,6 +152,12 @@ struct record_base {
 	uint32_t reserved;
 };
 
+/* A stack of a trace.dat whose program exec() has replaced: its calls that have no exit end there. */
+struct record_end {
+	uint32_t stack; /* its number, `task` of its records */
+	uint64_t ts;
+};
+
 /* The stretch that a tracer of latencies keeps; addresses of code are a trace.dat's. */
 struct reader_latency {
 	struct area_latency of;
@@ -209,6 +215,12 @@ struct reader_ops {
 	 * NULL: it has ended.
 	 */
 	void (*learn_printks)(struct reader *r, uint32_t process);
+	/*
+	 * What the images of one process have in common: exec() puts one in another's place.
+	 * @process: of a record. Return: a number that other processes do not have; 0 it is not
+	 * known. NULL: it is known of none.
+	 */
+	uint64_t (*process_key)(struct reader *r, uint32_t process);
 };
 
 /* The public head of every reader; a source embeds it as its first member. */
@@ -242,6 +254,8 @@ struct reader {
 	struct record_base *bases;
 	size_t nr_bases;
 	bool bases_known;
+	struct record_end *ends; /* by stack; of a trace.dat alone */
+	size_t nr_ends;
 	bool leaves_unknown;	       /* which calls are leaves has to be asked of find_depths() */
 	const struct formats *formats; /* their texts; NULL none */
 	/* Of pages: reading fails with EINTR once another thread has set it; NULL: it goes on.

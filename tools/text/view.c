@@ -271,6 +271,7 @@ int view_begin(struct view *v, const struct calls_ops *ops, void *arg)
 			runs_skip_cpu(w->runs, cpu);
 	if (v->cpus && v->r->ops->find_depths)
 		v->r->ops->find_depths(v->r);
+	calls_use(w->calls, v->r);
 	return v->r->bases_known ? calls_learn(w->calls, v->r, v->cpus) : 0;
 }
 

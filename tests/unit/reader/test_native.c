@@ -106,8 +106,11 @@ static const char *spool_of(const struct graph_synth *g, unsigned int nr_process
 	unlink(fake_path("spool"));
 	s = (struct spooling){0};
 	assert_int_equal(spool_create(fake_path("spool"), "fake args", 0, &s.w), 0);
-	for (uint32_t i = 0; i < nr_processes; i++)
+	for (uint32_t i = 0; i < nr_processes; i++) {
+		/* they run at the same time, so they are no images of one process */
+		m->head.pid = 100 + (int32_t)i;
 		assert_int_equal(spool_put_meta(s.w, i, m), 0);
+	}
 	for (unsigned int cpu = 0; cpu < GRAPH_SYNTH_CPUS; cpu++) {
 		s.lost = 0;
 		for (uint64_t i = 0; i < g->nr[cpu]; i++)

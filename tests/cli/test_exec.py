@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Calls that are open when exec() puts another program in a program's place end there: the start of that program is in
+no call. The programs say themselves when they began, before they make a call that is recorded."""
+import csv
+import json
+import re
+
+from cli_test import main
+
+# Before main(), unseen: says when it was, and takes its time, as a program with many libraries does.
+EXECS = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+__attribute__((constructor, patchable_function_entry(0, 0))) static void begins(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	dprintf(3, "%lld\n", t.tv_sec * 1000000000LL + t.tv_nsec);
+	usleep(300000);
+}
+static int ready[2];
+FN void leaf(void) { asm(""); }
+FN void replaces(char **argv) { leaf(); execv(argv[0], argv); abort(); }
+FN void waits(void) { write(ready[1], "", 1); for (;;) pause(); }
+FN void *thread(void *arg) { char c; if (arg && read(ready[0], &c, 1)) replaces(arg); waits(); return NULL; }
+FN void main_waits(void) { write(ready[1], "", 1); for (;;) pause(); }
+FN void last(void) { leaf(); }
+int main(int argc, char **argv)
+{
+	char c;
+	pthread_t t;
+
+	leaf();
+	if (!strcmp(argv[1], "end")) {
+		last();
+		return 0;
+	}
+	pipe(ready);
+	if (strcmp(argv[1], "one")) {
+		pthread_create(&t, NULL, thread, NULL);
+		read(ready[0], &c, 1);
+	}
+	if (strcmp(argv[1], "other")) {
+		argv[1] = "end";
+		replaces(argv);
+	}
+	argv[1] = "end";
+	pthread_create(&t, NULL, thread, argv);
+	main_waits();
+}
+"""
+
+
+def executed(w, *words, path="begun", flags=()):
+    """A recording of it; when each program began."""
+    with open(w.path(path), "wb") as f:
+        w.run("record", "-q", "-p", "function_graph", *flags, "--", "sh", "-c", 'exec 3>"$0"; exec "$@"', f.name, *words)
+    with open(w.path(path), encoding="ascii") as f:
+        return [int(line) for line in f]
+
+
+def slices(w, name, file="trace.dat"):
+    """Start and end of the calls of a function."""
+    out = w.run("sql", "--json", file, f"SELECT start, start + duration AS e FROM slices WHERE name = '{name}' ORDER BY start").stdout
+    return [(row["start"], row["e"]) for row in json.loads(out)]
+
+
+def test_calls_end_where_the_program_does(w):
+    prog = w.compile("execs", EXECS, "-pthread")
+    for how, names in (("one", "main replaces"), ("threads", "main replaces waits thread"), ("other", "main main_waits replaces waits thread")):
+        begun = executed(w, prog, how)
+        assert len(begun) == 2, begun
+        for name in names.split():
+            old = [(a, b) for a, b in slices(w, name) if a < begun[1]]
+            assert old, (how, name)
+            assert all(b < begun[1] for _, b in old), (how, name, old, begun)
+        # what came behind it is whole
+        (new,) = slices(w, "last")
+        assert new[0] > begun[1] + 300_000_000, (new, begun)
+        (after,) = [(a, b) for a, b in slices(w, "main") if a > begun[1]]
+        assert after[0] <= new[0] <= new[1] <= after[1], (after, new)
+
+
+def ns(text):
+    n, unit = re.match(r"([\d.]+) (us|ms|s)$", text).groups()
+    return float(n) * {"us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def test_all_views_agree(w):
+    prog = w.compile("execs", EXECS, "-pthread")
+    begun = executed(w, prog, "one", flags=("-o", "t.dat"))
+    (start, end), = slices(w, "replaces", "t.dat")
+    inner = sum(b - a for a, b in slices(w, "leaf", "t.dat") if start <= a and b <= end)
+    assert end < begun[1]
+    for command in "profile", "graph":
+        words = w.run(command, "t.dat").stdout.decode().splitlines()
+        head = re.split(r" {2,}", words[0].lstrip("# "))
+        (line,) = [x for x in words if re.search(r"[ ]replaces$", x)]
+        row = dict(zip(head, re.findall(r"[\d.]+ (?:us|ms|s|%)|\S+", line)))
+        assert abs(ns(row["TOTAL"]) - (end - start)) <= 1000, (command, row, end - start)
+        assert abs(ns(row["SELF"]) - (end - start - inner)) <= 1000, (command, row, inner)
+        assert "SUSPENDED" not in row, row
+    w.run("convert", "--to", "csv", "t.dat", "t.csv")
+    with open(w.path("t.csv"), encoding="utf-8") as f:
+        rows = list(csv.DictReader(f))
+    assert [(int(r["time"]), int(r["time"]) + int(r["duration"])) for r in rows if r["name"] == "replaces"] == [(start, end)]
+    w.run("convert", "--to", "chrome", "t.dat", "t.json")
+    with open(w.path("t.json"), encoding="utf-8") as f:
+        events = [e for e in json.load(f)["traceEvents"] if e.get("name") == "replaces"]
+    assert len(events) == 1 and abs(events[0]["dur"] * 1000 - (end - start)) <= 1000, events
+    # it did not return, so its end is no line
+    lines = [x.split("| ")[1].strip() for x in w.run("replay", "t.dat").stdout.decode().splitlines()[1:]]
+    assert "replaces() {" in lines and "} /* replaces */" not in lines, lines
+
+
+def test_a_shell_that_executes(w):
+    """A program as it is shipped, in the native form, and with the events of the exec beside it."""
+    prog = w.compile("execs", EXECS, "-pthread")
+    for flags in (("--native", "-o", "t.dat"), ("-e", "sched", "-o", "t.dat"), ("--no-native", "-o", "t.dat")):
+        begun = executed(w, prog, "end", flags=flags)
+        assert len(begun) == 1, begun
+        out = w.run("sql", "--json", "t.dat", "SELECT count(*) AS n, max(start + duration) AS e FROM slices "
+                    f"WHERE start < {begun[0]}").stdout
+        (row,) = json.loads(out)
+        assert row["n"] > 10 and row["e"] < begun[0], (flags, row, begun)
+
+
+if __name__ == "__main__":
+    main(globals())
