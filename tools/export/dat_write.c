@@ -305,7 +305,7 @@ static uint32_t chunk_bytes_of(const struct writer *w)
 static int encode_graph(struct writer *w)
 {
 	uint32_t head = w->level ? sizeof(uint32_t) : 0; /* the number of chunks */
-	struct native_known more = {0}; /* of a further buffer: is not kept */
+	struct native_known more = {0};			 /* of a further buffer: is not kept */
 	int ret = pad_to_page(w);
 
 	/* of what was encoded before the first CPU's place is in the file already */
