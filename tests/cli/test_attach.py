@@ -423,6 +423,11 @@ def test_another_root(w):
         w.run("attach", pid)
         w.run("start", "-P", pid, "-l", "work")
         until(lambda: b": work <-allocates" in w.run("show", "-P", pid).stdout)
+        # by its number here, and as the only one that there is, unless another program of this user is traced, too
+        files = w.run("ls", "-P", pid).stdout
+        assert b"\ncurrent_tracer\n" in files, files
+        alone = w.run("ls", status=None)
+        assert alone.stdout == files or re.search(rb": \d+ traced processes live: name one", alone.stderr), alone
         w.run("detach", "-q", pid)
     with below_root(w, program, ["allocates"], "true") as (_, pid):
         w.run("attach", pid)

@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 
-from mount_test import BIN, Skip, fuse, is_mounted, main, need, root, steps, until
+from mount_test import BIN, Skip, fuse, is_mounted, main, mounted, need, root, steps, until
+from test_attach import DOES, below_root
 
 TRACING = "/sys/kernel/tracing"
 
@@ -74,6 +75,19 @@ def test_a_second_tracefs(w):
         if "mount:" in q.stderr:
             raise Skip(q.stderr)
         assert q.stdout == "function\nfunction\n", q
+
+
+def test_a_process_with_another_root(w):
+    """The mount lists it by its number here, and `enter` takes that."""
+    with below_root(w, w.compile("does", DOES, "-O2"), ["allocates"]) as (_, pid):
+        w.run("attach", pid)
+        with mounted(w) as mnt:
+            assert str(pid) in os.listdir(mnt), os.listdir(mnt)
+            with open(f"{mnt}/{pid}/current_tracer", "w", encoding="ascii") as f:
+                f.write("function")
+        if os.path.isdir(TRACING):
+            assert w.run("enter", pid, "--", "cat", f"{TRACING}/current_tracer").stdout == b"function\n"
+        w.run("detach", "-q", pid)
 
 
 def test_addresses_of_kallsyms(w):

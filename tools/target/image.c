@@ -24,6 +24,7 @@
 #include "abi/area.h"
 #include "tools/area/area.h"
 #include "tools/base/fail.h"
+#include "tools/target/foreign.h"
 
 static int open_stat(int pid)
 {
@@ -342,8 +343,22 @@ static int dup_dir(struct image *t, const struct areas_dir *dir)
 	return t->dir.fd < 0 ? fail_errno(errno, "%s", dir->path) : 0;
 }
 
+struct foreign {
+	int nr, pid; /* of the last one */
+};
+
+static int count_foreign(void *arg, int pid)
+{
+	struct foreign *f = arg;
+
+	f->nr++;
+	f->pid = pid;
+	return 0;
+}
+
 int image_open(struct image *t, int pid)
 {
+	struct foreign foreign = {0};
 	unsigned int uid = geteuid();
 	char proc[64];
 	struct stat st;
@@ -360,11 +375,16 @@ int image_open(struct image *t, int pid)
 		nr = look_in(t, geteuid(), pid);
 	if (!nr && pid && image_other_root(pid))
 		nr = look_below(t, pid);
-	if (nr <= 0)
+	if (nr >= 0 && !pid)
+		foreign_list(count_foreign, &foreign);
+	if (!nr && foreign.nr == 1)
+		return image_open(t, foreign.pid);
+	if (nr < 0 || (!nr && !foreign.nr))
 		return nr ? nr : nothing_found(pid);
-	if (!pid && nr > 1) {
+	if (!pid && nr + foreign.nr > 1) {
 		image_close(t);
-		return fail(EINVAL, "%d traced processes live: name one with -P PID", nr);
+		return fail(EINVAL, "%d traced processes live: name one with -P PID",
+			    nr + foreign.nr);
 	}
 	name_area(t);
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "abi/option.h"
 #include "tools/target/counts.h"
+#include "tools/target/foreign.h"
 #include "tools/target/pipe.h"
 #include "tools/target/process.h"
 
@@ -41,22 +42,26 @@ static void op_put(struct target *t)
 struct names {
 	int (*put)(void *arg, const char *name);
 	void *arg;
+	int stop;
 };
 
 static int put_pid(void *arg, int pid)
 {
-	const struct names *n = arg;
+	struct names *n = arg;
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", pid);
-	return n->put(n->arg, name);
+	n->stop = n->put(n->arg, name);
+	return n->stop;
 }
 
 static void op_list(int (*put)(void *arg, const char *name), void *arg)
 {
-	struct names n = {put, arg};
+	struct names n = {.put = put, .arg = arg};
 
 	process_list(put_pid, &n);
+	if (!n.stop)
+		foreign_list(put_pid, &n);
 }
 
 static struct target *op_first(struct target *t)
