@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """attach: what is refused, by a line that names the remedy and the errno, and goes on as without."""
+import errno
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 
 from cli_test import BIN, Skip, main, need, own_mounts, root, until
@@ -22,6 +24,9 @@ int main(void)
 	printf("read %d\n", (int)read(0, &c, 1));
 	return 0;
 }
+"""
+GO_NOTE = r"""
+__asm__(".pushsection .note.go.buildid,\"a\",@note; .balign 4; .long 4, 4, 4; .ascii \"Go\\0\\0\"; .long 1; .popsection");
 """
 # Its child lives until a line comes, and shares its memory.
 VFORKS = WAITS.replace("int main(void)\n{\n\tchar c;", "int main(void)\n{\n\tint pid;\n\tchar c;").replace(
@@ -116,7 +121,7 @@ def test_vfork(w):
 
 
 def test_programs(w):
-    """Of another C library, static, of 32 bits."""
+    """Static, of another C library, of Go, of 32 bits."""
     w.compile("does", WAITS, "-static")
     with Program(w) as p:
         refused(w, p.pid, "link libvestige.a into it", "Operation not supported")
@@ -128,6 +133,38 @@ def test_programs(w):
             ends(p)
     else:
         print("no musl-gcc")
+    # what is known of Go is its linker's note
+    w.compile("does", WAITS + GO_NOTE)
+    with Program(w) as p:
+        refused(w, p.pid, "is a Go program", "Operation not supported")
+        ends(p)
+    with open(w.path("does"), "wb") as f:
+        f.write(of_32_bits())
+    try:
+        with Program(w) as p:
+            refused(w, p.pid, "is a program of 32 bits", "Exec format error")
+            ends(p)
+    except OSError as e:
+        assert e.errno == errno.ENOEXEC, e
+        print("this kernel runs no program of 32 bits")
+
+
+def of_32_bits():
+    """An i386 program that does what WAITS does: no compiler here makes one."""
+    base, at = 0x8048000, 84   # behind the ELF header and one program header
+    texts = b"ready\nread 1\n"
+    code_bytes = 3 * 22 + 9
+
+    def call(nr, fd, address, count):
+        return b"".join(struct.pack("<BI", op, n) for op, n in ((0xb8, nr), (0xbb, fd), (0xb9, address), (0xba, count))) + b"\xcd\x80"
+
+    text_at = base + at + code_bytes
+    code = (call(4, 1, text_at, 6) + call(3, 0, text_at + len(texts), 1) + call(4, 1, text_at + 6, 7) +
+            b"\x31\xdb\xb8\x01\x00\x00\x00\xcd\x80")   # exit(0)
+    assert len(code) == code_bytes
+    size = at + code_bytes + len(texts)
+    head = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + at, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    return head + struct.pack("<IIIIIIII", 1, 0, base, base, size, size + 1, 7, 0x1000) + code + texts
 
 
 def test_users(w):
