@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from cli_test import compiled, main, nm
+from cli_test import LIBRARY, Beside, compiled, main, need, nm, root, until
 
 PLAIN = "-fpatchable-function-entry=0"
 
@@ -373,6 +373,23 @@ def test_stack_copiers(w):
     for tracer in "function", "function_graph":
         p = w.run("record", "-p", tracer, "-m", "500", "--native", "-o", "native", "--", python, "-c", GREENLETS)
         assert p.stdout == plain and (b"(greenlet)" in p.stderr) == (tracer == "function_graph"), p
+
+
+def test_shadow_stack(w):
+    """There is no graph where the processor checks return addresses. None does here: the kernel's word for it stands in."""
+    root()
+    need("unshare")
+    for features, status in ("shstk wrss", 1), ("wrss", 0):
+        script = (f"sed '/^VmPeak/i x86_Thread_features:\\t{features} ' /proc/$$/status >status && "
+                  f"mount --bind status /proc/$$/status && exec env LD_PRELOAD={LIBRARY} {w.prog} spin")
+        with Beside(w, "unshare", "-m", "sh", "-c", script) as p:
+            p.is_ready()
+            until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
+            w.run("start", "-P", p.pid, "-p", "function_graph", status=status)
+            said = w.run("get", "-P", p.pid, "vestige_status").stdout
+            assert (b"no function_graph: the processor checks return addresses by a shadow stack" in said) == bool(status), said
+            w.run("start", "-P", p.pid, "-p", "function")
+        w.run("clean")
 
 
 UNWINDS = r"""

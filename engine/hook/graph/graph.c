@@ -147,6 +147,7 @@ static int choose(int top, int multi)
 	int filtered = 0, err;
 
 	if (top || multi) {
+		graph_look_at_shadow_stacks();
 		/* those that were there before it was refused go on without calls */
 		if (graph_is_refused() && ((top && !top_on) || (multi && !was_multi))) {
 			graph_report_refused("no function_graph");

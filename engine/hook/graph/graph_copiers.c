@@ -9,17 +9,23 @@
  * Calls that are open then lie further out on their stacks than what the object will copy: it
  * copies from where it was called inwards. They return as they would.
  *
+ * A processor that keeps return addresses on a shadow stack of its own, too, ends a program at the
+ * return of a wrapped call: no call is wrapped there either. The kernel switches it on for a program
+ * as it starts, so it is looked at once, before the first call is wrapped.
+ *
  * Constructor and notification contexts. fork: the child has the same objects. dlclose(): the graph
  * stays refused. Costs: a few look-ups by hash for each object. Tests: tests/cli/test_unmodified.py.
  */
 #include "engine/hook/graph/graph_copiers.h"
 
 #include "engine/base/lifecycle.h"
+#include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
 #include "engine/process/elf_dynamic.h"
 #include "engine/process/libc.h"
+#include "engine/process/thread_list.h"
 #include "object/entries.h"
 
 static int refused;
@@ -51,6 +57,29 @@ static void look(const struct object *o)
 		seq_puts(&s, ") copies stacks elsewhere and back");
 		refused = 1;
 	}
+}
+
+void graph_look_at_shadow_stacks(void)
+{
+	static int looked;
+	char text[4096];
+	const char *at = text;
+	struct seq_buf s;
+
+	if (looked || refused || thread_list_main("status", text, sizeof(text)) <= 0)
+		return;
+	looked = 1;
+	while (*at && !(at[0] == '\n' && str_starts(at + 1, "x86_Thread_features:")))
+		at++;
+	at += *at == '\n';
+	while (*at && *at != '\n' && !str_starts(at, "shstk"))
+		at++;
+	if (!str_starts(at, "shstk"))
+		return;
+	seq_init(&s, why, sizeof(why) - 1);
+	seq_puts(&s, "the processor checks return addresses by a shadow stack (start the program "
+		     "without: GLIBC_TUNABLES=glibc.cpu.x86_shstk=off)");
+	refused = 1;
 }
 
 static void look_at_new(void)

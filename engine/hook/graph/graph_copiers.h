@@ -8,7 +8,10 @@
  */
 int graph_is_refused(void);
 
-/* A line of vestige_status: @what, and which object it is. */
+/* Refuse it where the main thread has a user shadow stack. Control context. */
+void graph_look_at_shadow_stacks(void);
+
+/* A line of vestige_status: @what, and why, or which object it is. */
 void graph_report_refused(const char *what);
 
 #endif
