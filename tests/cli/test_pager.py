@@ -43,6 +43,21 @@ def on_terminal(w, *words, status=0, **env):
     return seen.replace(b"\r\n", b"\n")
 
 
+def test_flags_in_front_of_the_command(w):
+    """--color and --no-pager are taken there, too, as git's are."""
+    record(w)
+    for flags in (["--color=always"], ["--color", "always"], ["--no-pager", "--color=always"]):
+        text = w.run(*flags, "replay").stdout
+        assert text == w.run("replay", "--color=always").stdout and ESCAPE.search(text), flags
+    assert on_terminal(w, "--no-pager", "--color=never", "replay") == w.run("replay").stdout
+    assert w.run("--no-pager", "get", "--help").stdout == w.run("get", "--help").stdout
+    assert w.run("--color=never", "--version").stdout == w.run("--version").stdout
+    for words, said in ((["--color=blue", "replay"], "not auto, always or never: blue"), (["--color"], "not auto, always or never"),
+                        (["--no-pager"], "no command is named"), (["--colour=never", "replay"], "did you mean --color")):
+        err = w.run(*words, status=2).stderr.decode()
+        assert said in err and err.count("\n") == 1, err
+
+
 def test_nothing_where_there_is_no_terminal(w):
     """The text is that of a terminal without its colours, byte for byte; --color=always has them in a file, too."""
     record(w)

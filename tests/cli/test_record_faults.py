@@ -46,6 +46,14 @@ def test_flags(w):
     refused(w, 125, ["nosuch", "list -f"], "-l", "nosuch", w.prog)
     refused(w, 125, ["nosuch", "list -f"], "-l", "leaf", "-n", "nosuch*", w.prog)
     refused(w, 125, ["nosuch", "list -f"], "-l", "nosuch,leaf", w.prog)
+    refused(w, 125, ["-F goes with -k"], "-F", "-e", "sched", w.prog)
+    for words in (["sched", "-v", "-e", "sched"], ["sched:sched_switch", "-v", "-e", "sched"], ["sched_switch", "-v", "-e", "*sw*"],
+                  ["sched:sched_switch", "-e", "libcall", "-v", "-e", "*"]):
+        refused(w, 125, ["a later -v -e takes it away", "no event is left"], "-e", *words, w.prog)
+    # with a tracer there are calls, and here one event is left
+    w.run("record", "-q", "-p", "function", "-e", "sched", "-v", "-e", "sched", w.prog)
+    w.run("record", "-q", "-e", "sched", "-v", "-e", "sched_switch", w.prog)
+    os.unlink(w.path("trace.dat"))
 
 
 def test_program_cannot_be_started(w):
@@ -195,6 +203,8 @@ def test_disk_full(w):
     out = p.stdout.decode()
     assert "status 125" in out and "leaf" in out, p
     assert b"No space left" in p.stderr, p
+    # what is full is the disk, and not the ring
+    assert b"make room on the disk of t.dat" in p.stderr and b"enlarge" not in p.stderr, p
     # The program's own failure comes first.
     p = own_mounts(f"mount -t tmpfs -o size=64k none {disk} && cd {disk} && "
                    f"{BIN} record -q -o t.dat {w.prog} die 6; echo status $?", env=w.env)
@@ -223,6 +233,29 @@ def test_sigterm_and_sighup_reach_the_program(w):
         p.send_signal(sig)
         assert p.wait(60) == 128 + sig
         assert b"leaf <-mid" in w.run("report", "--format=trace").stdout
+
+
+def test_signal_before_the_program_runs(w):
+    """Whenever the signal comes, no spool is left that nothing can read: there is none, or a whole trace.dat."""
+    seen = set()
+    for sig in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+        wait = .001
+        while (True, True) not in seen or wait < .1:
+            p = subprocess.Popen([BIN, "record", "-q", w.prog, "spin"], cwd=w.dir, env=w.env, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(sig, signal.SIG_DFL))
+            time.sleep(wait)     # any moment will do; the program runs at some of them
+            wait *= 1.4
+            p.send_signal(sig)
+            said = p.communicate(timeout=60)[1]
+            assert p.returncode in (-sig, 128 + sig), (p.returncode, said)
+            left = [f for f in os.listdir(w.dir) if f.startswith("trace.dat")]
+            assert left in ([], ["trace.dat"]), (left, said)
+            seen.add((p.returncode > 0, bool(left)))
+            if left:
+                w.run("report")
+                os.unlink(w.path("trace.dat"))
+            w.run("clean")
+    assert (False, False) in seen, seen
 
 
 def test_program_is_killed(w):

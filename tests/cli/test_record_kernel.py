@@ -200,6 +200,24 @@ def test_kernel_tracer(w):
     assert instances() == [] and settings() == before
 
 
+def test_signal_while_the_kernel_is_set_up(w):
+    """A signal between the making of the spool and the program's start leaves neither a spool nor an instance."""
+    tracefs()
+    for sig in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+        p = subprocess.Popen([BIN, "record", "-q", "-k", "-e", "sched", "--", w.prog, "spin"], cwd=w.dir, env=w.env,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=lambda s=sig: signal.signal(s, signal.SIG_DFL))
+        until(lambda: os.path.exists(w.path(f"trace.dat.spool.{p.pid}")))
+        p.send_signal(sig)
+        said = p.communicate(timeout=60)[1].decode()
+        assert p.returncode == 128 + sig, (p.returncode, said)
+        # where the program was there already, it got the signal, and a recording was made
+        left = [f for f in os.listdir(w.dir) if f.startswith("trace.dat")]
+        assert left == ["trace.dat"] or (not left and f"by signal {int(sig)} before " in said), (left, said)
+        for name in left:
+            os.unlink(w.path(name))
+        assert instances(p.pid) == []
+
+
 def test_no_event_is_left(w):
     tracefs()
     for words in (["-v", "-e", "sched"], ["-e", "sched_switch", "-v", "-e", "sched"]):
@@ -261,6 +279,10 @@ def test_views_show_both(w):
         rows = f.read()
     assert rows.count("syscalls:sys_enter_write") >= 2 * nr and "vestige clock" not in rows
     both = report(w)
+    # dat6 has the program's buffer alone: the marks are no records of the other one
+    left_out = w.run("convert", "--to", "dat6", "trace.dat", "six.dat").stderr.decode()
+    kernels = sum(l[0] and "vestige clock" not in l[4] for l in both)
+    assert f"{kernels} records of buffer 'kernel' are left out" in left_out, (left_out, len(both))
     w.run("convert", "trace.dat", "again.dat")
     os.rename(w.path("again.dat"), w.path("trace.dat"))
     assert report(w) == both

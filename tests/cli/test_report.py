@@ -49,6 +49,35 @@ def test_as_trace_cmd(w):
     assert any(l.startswith("alpha-") for l in ours) and any(l.startswith("beta-") for l in ours)
 
 
+LONG = r"""
+#include <time.h>
+#define FN __attribute__((noipa))
+static void wait_ns(long ns)
+{
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+FN void of_1s(void) { wait_ns(1010000000); }
+FN void of_100ms(void) { wait_ns(110000000); }
+FN void of_1ms(void) { wait_ns(1100000); }
+FN void of_100us(void) { wait_ns(110000); }
+FN void of_10us(void) { wait_ns(11000); }
+int main(void) { of_1s(); of_100ms(); of_1ms(); of_100us(); of_10us(); return 0; }
+"""
+
+
+def test_marks_of_long_calls(w):
+    """report marks a call longer than a second by $, as trace-cmd does; the kernel's text has more marks."""
+    need("trace-cmd")
+    w.run("record", "-q", "-p", "function_graph", "--", w.compile("long", LONG))
+    theirs = subprocess.run(["trace-cmd", "report", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, check=True).stdout.decode()
+    ours = w.run("report").stdout.decode()
+    assert [l.rstrip() for l in ours.splitlines()] == [l.rstrip() for l in theirs.splitlines()]
+    assert re.search(r"\$ \d+ us +\| +wait_ns\(\);", ours) and re.search(r"# \d{6}\.\d{3} us +\| +wait_ns\(\);", ours), ours
+    assert re.search(r"@ \d+\.\d+ us +\| +wait_ns\(\);", w.run("report", "--format=trace").stdout.decode())
+
+
 def test_cpus(w):
     record(w, "threads")
     whole = lines(w.run("report", "--format=trace"))

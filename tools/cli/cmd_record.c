@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige record: its flags (record.c does it). Tests: tests/cli/test_record.py. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -309,6 +310,48 @@ static bool records_kernel(const struct record_options *opt)
 	return opt->kernel_tracer;
 }
 
+/* Does the word of -v -e leave out the event, or all events, that the word @event names? */
+static bool leaves_out(const char *word, const char *event)
+{
+	const char *colon = strchr(event, ':');
+	char system[128];
+
+	if (!strcmp(word, "all") || !strcmp(word, "*") || !strcmp(word, event))
+		return true;
+	/* of lists no more is known */
+	if (strchr(word, ',') || strchr(event, ','))
+		return false;
+	if (!fnmatch(word, event, 0))
+		return true;
+	if (!colon || strchr(word, ':'))
+		return false;
+	snprintf(system, sizeof(system), "%.*s", (int)(colon - event), event);
+	return !fnmatch(word, system, 0) || !fnmatch(word, colon + 1, 0);
+}
+
+/*
+ * Of -e without -k: the event of it that a later -v -e takes away again where no event is left; NULL: some
+ * event may be left, or none was wanted.
+ */
+static const char *all_left_out(const struct record_options *opt)
+{
+	const char *last = NULL;
+
+	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
+		bool out = false;
+
+		if (opt->patterns[i].kind != 'e' || opt->patterns[i].negated)
+			continue;
+		for (unsigned int k = i + 1; k < opt->nr_patterns && !out; k++)
+			out = opt->patterns[k].kind == 'e' && opt->patterns[k].negated &&
+			      leaves_out(opt->patterns[k].text, opt->patterns[i].text);
+		if (!out)
+			return NULL;
+		last = opt->patterns[i].text;
+	}
+	return last;
+}
+
 /* The program's events that are not recorded get their `!`, each word of a list. */
 static int negate(struct record_options *opt)
 {
@@ -485,8 +528,16 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (opt.kernel)
 		part_events(&opt);
-	if (opt.kernel_tracer && !opt.kernel)
-		return options_wrong(c, "--kernel-tracer goes with -k");
+	if (!opt.kernel && (opt.kernel_tracer || opt.kernel_limited))
+		return options_wrong(c,
+				     "%s goes with -k: it is for the kernel's events, and without "
+				     "-k those of -e are the program's",
+				     opt.kernel_tracer ? "--kernel-tracer" : "-F");
+	if (!opt.kernel && !opt.tracer && all_left_out(&opt))
+		return options_wrong(c,
+				     "-e %s: a later -v -e takes it away, and no event is left to "
+				     "be recorded",
+				     all_left_out(&opt));
 	if (opt.kernel && !records_kernel(&opt))
 		return options_wrong(c, "-k: name the kernel's events with -e, in front of -v, or "
 					"its tracer with --kernel-tracer");

@@ -43,12 +43,32 @@ static const struct {
 	{"tracing_on", "1", ALL},
 };
 
+/* The files that a kernel that is locked down refuses to write. */
+struct refused {
+	char names[256]; /* as many as there is room for */
+	unsigned int nr;
+};
+
+static struct refused refused;
+
 /* A kernel has not all files, and one that is locked down refuses some: those stay. */
 static int without(const char *file, int err)
 {
-	if (err == -EPERM)
-		note("%s stays as it is: %s", file, strerror(EPERM));
+	size_t n = strlen(refused.names);
+
+	if (err == -EPERM && n + strlen(file) + 2 < sizeof(refused.names))
+		sprintf(refused.names + n, "%s%s", n ? " " : "", file);
+	refused.nr += err == -EPERM;
 	return err == -EPERM || err == -ENOENT ? 0 : err;
+}
+
+/* One line for all of them. */
+static void note_refused(void)
+{
+	if (refused.nr)
+		note("the kernel refuses to write %u %s, so these settings stay as they are: %s "
+		     "(%s)",
+		     refused.nr, refused.nr > 1 ? "files" : "file", refused.names, strerror(EPERM));
 }
 
 struct reset {
@@ -215,9 +235,11 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "-d removes instances: name them with -B, or all with -a");
 	if (opt.remove && opt.kb && !opt.buffers.top)
 		return options_wrong(c, "-d removes the buffers: leave out -b");
+	refused = (struct refused){0};
+	status = control_buffers_run(&opt.buffers, opt.remove ? reset_or_keep : reset, &opt);
+	note_refused();
 	if (!opt.remove)
-		return control_buffers_run(&opt.buffers, reset, &opt);
-	status = control_buffers_run(&opt.buffers, reset_or_keep, &opt);
+		return status;
 	return status ? status : cmd_end(remove_instances(&opt));
 }
 

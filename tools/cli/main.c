@@ -62,7 +62,8 @@ static const struct command *find(const char *name)
 
 static void usage(FILE *f)
 {
-	fputs("usage: vestige COMMAND [ARGS]\n       vestige ./PROGRAM [ARGS]\nftrace for your own "
+	fputs("usage: vestige [--color WHEN] [--no-pager] COMMAND [ARGS]\n       vestige ./PROGRAM "
+	      "[ARGS]\nftrace for your own "
 	      "programs. Without a command: run PROGRAM and show its calls.\n\n",
 	      f);
 	for (size_t i = 0, group = 0; i < NR_COMMANDS; i++) {
@@ -85,7 +86,7 @@ static const char *command_name(const void *arg, size_t i)
 
 static const char *flag_name(const void *arg, size_t i)
 {
-	static const char *const names[] = {"--help", "--version", NULL};
+	static const char *const names[] = {"--help", "--version", "--color", "--no-pager", NULL};
 
 	(void)arg;
 	return names[i];
@@ -94,8 +95,12 @@ static const char *flag_name(const void *arg, size_t i)
 static int unknown(const char *what, const char *name,
 		   const char *(*name_at)(const void *arg, size_t i))
 {
-	const char *nearest = nearest_name(name, name_at, NULL);
+	const char *nearest;
+	char bare[64];
 
+	/* a flag without its value */
+	snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(name, "="), name);
+	nearest = nearest_name(bare, name_at, NULL);
 	if (!*name)
 		note("no %s is named: the word for it is empty (see vestige --help)", what);
 	else if (nearest)
@@ -106,14 +111,28 @@ static int unknown(const char *what, const char *name,
 	return CMD_USAGE;
 }
 
+static int no_command(void)
+{
+	note("no command is named behind the flags (see vestige --help)");
+	return CMD_USAGE;
+}
+
 static int run(int argc, char **argv)
 {
 	const struct command *c;
+	int taken;
 
 	if (argc < 2) {
 		usage(stderr);
 		return CMD_USAGE;
 	}
+	taken = pager_take_before(argc - 1, argv + 1);
+	if (taken < 0)
+		return CMD_USAGE;
+	argc -= taken;
+	argv += taken;
+	if (argc < 2)
+		return no_command();
 	if (!strcmp(argv[1], "--complete"))
 		return argc > 2 ? complete(commands, argc - 2, argv + 2) : 0;
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||

@@ -29,17 +29,23 @@ static struct {
 	bool on;
 } pager;
 
-static int take_color(const struct parsing *p, void *to, const char *value)
+/* Take the value of --color. Return: whether it is one. */
+static bool is_color(const char *value)
 {
 	static const char *const words[] = {"auto", "always", "never"};
 
-	(void)to;
 	for (int i = 0; i < 3; i++)
 		if (!strcmp(value, words[i])) {
 			pager.colour = i;
-			return 0;
+			return true;
 		}
-	return options_bad(p, "not auto, always or never", value);
+	return false;
+}
+
+static int take_color(const struct parsing *p, void *to, const char *value)
+{
+	(void)to;
+	return is_color(value) ? 0 : options_bad(p, "not auto, always or never", value);
 }
 
 static int take_no_pager(const struct parsing *p, void *to, const char *value)
@@ -56,6 +62,30 @@ const struct flag pager_flags[] = {
 	 take_color, 0},
 	{0, "no-pager", NULL, "on a terminal, too, print without a pager", take_no_pager, 0},
 	FLAGS_END};
+
+int pager_take_before(int argc, char **argv)
+{
+	int at = 0;
+
+	while (at < argc) {
+		const char *word = argv[at], *value;
+
+		if (!strcmp(word, "--no-pager")) {
+			take_no_pager(NULL, NULL, NULL);
+			at++;
+			continue;
+		}
+		if (strncmp(word, "--color", 7) != 0 || (word[7] && word[7] != '='))
+			return at;
+		value = word[7] ? word + 8 : at + 1 < argc ? argv[++at] : "";
+		if (!is_color(value)) {
+			note("--color: not auto, always or never: %s (see vestige --help)", value);
+			return -1;
+		}
+		at++;
+	}
+	return at;
+}
 
 static bool wants_colour(bool tty)
 {

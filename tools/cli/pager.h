@@ -13,6 +13,14 @@
 extern const struct flag pager_flags[];
 
 /*
+ * pager_take_before() - take the same flags in front of a command's name: `vestige --no-pager report`. A command that
+ * prints nothing for a person ignores them there.
+ * @argv: @argc words behind the program's name. Return: how many were taken; -1: a value is wrong, and the error is
+ * printed.
+ */
+int pager_take_before(int argc, char **argv);
+
+/*
  * pager_begin() - from now on stdout has colours if --color says so, or if it is a terminal and neither
  * NO_COLOR nor TERM=dumb is in the environment; JSON has none. On a terminal it goes to $VESTIGE_PAGER, else
  * to $PAGER, else to less, if that is there and TERM is not dumb; an empty one or "cat" is none. Until pager_end() SIGPIPE is

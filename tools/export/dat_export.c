@@ -8,6 +8,7 @@
 #include "tools/base/note.h"
 #include "tools/export/dat_write.h"
 #include "tools/export/exporter.h"
+#include "tools/reader/joined.h"
 
 #define ZSTD_LEVEL 1
 
@@ -20,7 +21,8 @@ static int note_left_out(const char *path, struct reader *further)
 
 	for (unsigned int cpu = 0; n >= 0 && cpu < further->nr_cpus; cpu++)
 		while ((n = reader_read(further, cpu, batch, 64)) > 0)
-			nr += (uint64_t)n;
+			for (int i = 0; i < n; i++)
+				nr += !reader_is_clock_mark(&batch[i]);
 	if (n >= 0 && nr)
 		note("%s: %" PRIu64 " records of buffer '%s' are left out: version 6 has one "
 		     "buffer, --to dat has all",

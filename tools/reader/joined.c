@@ -25,7 +25,7 @@ static struct joined *of(struct reader *r)
 	return (struct joined *)r;
 }
 
-static bool is_mark(const struct record *rec)
+bool reader_is_clock_mark(const struct record *rec)
 {
 	size_t n = strlen(READER_CLOCK_MARK);
 
@@ -39,7 +39,7 @@ static int read_further(const struct stream *s, struct record *out, unsigned int
 
 	while (!kept && (n = reader_read(s->of, s->cpu, out, max)) > 0) {
 		for (int i = 0; i < n; i++) {
-			if (is_mark(&out[i]))
+			if (reader_is_clock_mark(&out[i]))
 				continue;
 			out[kept] = out[i];
 			out[kept].graph |= RECORD_OF_FURTHER;

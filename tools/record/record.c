@@ -395,6 +395,22 @@ static int start(struct record_run *run)
 	return 0;
 }
 
+/* A signal that came before the program could get it. Return: 0, or -EINTR with fail() set. */
+static int interrupted(struct record_run *run, int fd)
+{
+	struct signalfd_siginfo si;
+
+	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		run->status = 128 + (int)si.ssi_signo;
+		return fail(EINTR, "%s by signal %u before %s was started: nothing is recorded",
+			    si.ssi_signo == SIGINT ? "interrupted" : "ended", si.ssi_signo,
+			    run->launch.path);
+	}
+	return 0;
+}
+
 static int run_it(struct record_run *run, int signals)
 {
 	int err;
@@ -406,6 +422,8 @@ static int run_it(struct record_run *run, int signals)
 		return err;
 	if (!run->opt.kernel_limited)
 		err = record_kernel_start(&run->opt, run->kernel, NULL, 0);
+	if (!err)
+		err = interrupted(run, signals);
 	if (!err)
 		err = start(run);
 	if (!err && !run->ended) {
@@ -442,18 +460,19 @@ static int record_signals(void)
 int record_whole(struct record_run *run, const char *cmdline,
 		 int (*take)(struct record_run *run, int signals))
 {
-	int signals, err = record_spool(run, cmdline);
+	/* before there is a file that a signal would leave behind */
+	int signals = record_signals(), err = signals < 0 ? signals : record_spool(run, cmdline);
 
 	if (!err)
 		err = record_kernel(&run->opt, &run->kernel);
-	signals = err ? err : record_signals();
-	if (signals < 0) {
+	if (err) {
 		err = fail(EIO, "%s", fail_text());
 	} else {
 		launch_ignore();
 		err = take(run, signals);
-		close(signals);
 	}
+	if (signals >= 0)
+		close(signals);
 	if (!err)
 		record_output(run);
 	else if (run->spool)
@@ -490,7 +509,7 @@ static int record_program(struct record_run *run)
 	run->launch.boot = run->boot;
 	err = record_whole(run, cmdline, run_it);
 	if (err)
-		return err == -EACCES ? err : fail(EIO, "%s", fail_text());
+		return err == -EACCES || err == -EINTR ? err : fail(EIO, "%s", fail_text());
 	if (record_report(&run->opt, &run->launch, &run->sum, run->last_comm))
 		run->ours = true;
 	return 0;
@@ -521,6 +540,8 @@ int record(const struct record_options *opt)
 		return CMD_NOT_FOUND;
 	if (err == -EACCES)
 		return CMD_CANNOT_EXEC;
+	if (err == -EINTR && run.status)
+		return run.status;
 	if (err)
 		return CMD_OURS;
 	return run.status ? run.status : run.ours ? CMD_OURS : 0;

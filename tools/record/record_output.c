@@ -113,6 +113,7 @@ void record_end(struct record_run *run)
 		if (!run->ours)
 			note("%s", fail_text());
 		run->ours = true;
+		run->sum.spool_failed = true;
 	}
 }
 

@@ -318,15 +318,18 @@ void record_report_losses(const struct record_options *opt, const char *areas_di
 		     "(seccomp), after which no more of the ring buffer than it had then can be "
 		     "used: trace fewer functions with -l or -n",
 		     loss->dropped_events);
+	else if (loss->dropped_events && sum->spool_failed)
+		note("%" PRIu64 " events were dropped, as the recording could not be written any "
+		     "more: make room on the disk of %s, or name another one with -o",
+		     loss->dropped_events, opt->output);
 	else if (loss->dropped_events)
 		note("%" PRIu64 " events were dropped because the ring buffer was full: enlarge it "
 		     "with -b (it has %" PRIu64
 		     " KB a CPU), or trace fewer functions with -l or -n",
 		     loss->dropped_events, opt->buffer_kb);
 	if (loss->overrun)
-		note("%" PRIu64 " events were overwritten before they were read: enlarge the "
-		     "buffer with -b",
-		     loss->overrun);
+		note("%" PRIu64 " events were overwritten before they were read%s", loss->overrun,
+		     sum->spool_failed ? "" : ": enlarge the buffer with -b");
 	if (sum->untraced_calls)
 		note("%" PRIu64 " calls were not recorded: made by threads for which memory could "
 		     "not be mapped (there was none, or a sandbox such as seccomp forbids it), or "

@@ -32,6 +32,7 @@ struct recorder_summary {
 	char refused_exe[64];  /* that program */
 	char graph_ended[256]; /* why a member's graph has, in its own words */
 	char asleep[128];      /* why a member traces nothing at all, in its own words */
+	bool spool_failed;     /* a write to the spool has failed, after which no page is taken */
 };
 
 /* A process that ran before it was recorded. */

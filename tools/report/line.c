@@ -478,7 +478,7 @@ static void put_duration(struct out *o, uint64_t ns)
 	static const struct {
 		uint64_t above;
 		char mark;
-	} marks[] = {{1000000, '#'}, {100000, '!'}, {10000, '+'}};
+	} marks[] = {{1000000000, '$'}, {1000000, '#'}, {100000, '!'}, {10000, '+'}};
 	char *p = out_room(o, 64), *begin;
 	uint64_t us = ns / 1000;
 	char mark = ' ';

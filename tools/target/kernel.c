@@ -186,6 +186,22 @@ static int op_counts(struct target *t, struct counts *c)
 	return err;
 }
 
+/*
+ * Is it a hist trigger, and a kernel that has none (without CONFIG_HIST_TRIGGERS)? Then an event has no file
+ * hist either.
+ */
+static bool lacks_hist(struct target *t, const char *path, const char *text, size_t n)
+{
+	const char *base = strrchr(path, '/');
+	char file[PATH_MAX];
+
+	if (!base || strcmp(base, "/trigger") != 0 || n < 4 || memcmp(text, "hist", 4) != 0)
+		return false;
+	return snprintf(file, sizeof(file), "%.*s/hist", (int)(base - path), path) <
+		       (int)sizeof(file) &&
+	       faccessat(of(t)->dir, file, F_OK, 0) && errno == ENOENT;
+}
+
 static int op_write(struct target *t, const char *path, const char *text, size_t n, bool truncate,
 		    int tid)
 {
@@ -200,6 +216,11 @@ static int op_write(struct target *t, const char *path, const char *text, size_t
 		err = errno;
 	if (close(fd) && !err)
 		err = errno;
+	if (err == EINVAL && lacks_hist(t, path, text, n))
+		return fail_errno(err,
+				  "%s: this kernel has no hist triggers (it was built without "
+				  "CONFIG_HIST_TRIGGERS)",
+				  path);
 	return err ? fail_errno(err, "%s", path) : 0;
 }
 
