@@ -7,11 +7,12 @@ import glob
 import os
 import re
 import signal
+import struct
 import socket
 import subprocess
 import time
 
-from cli_test import BIN, LIBRARY, main, need, until
+from cli_test import BIN, LIBRARY, Beside, main, need, until
 
 SOURCE = os.environ["SOURCE_DIR"]
 
@@ -539,6 +540,68 @@ def test_recover(w):
     os.unlink(w.path(spool))
     until(lambda: not os.path.exists(f"/proc/{child}"))
     w.run("clean")
+
+
+TWICE = r"""
+#include <signal.h>
+#include <stdio.h>
+#define FN __attribute__((noipa))
+FN void leaf(int i) { (void)i; }
+FN void before(void) { for (int i = 0; i < 3000; i++) leaf(i); }
+FN void after(void) { for (int i = 0; i < 2000; i++) leaf(i); }
+int main(void)
+{
+	before();
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	after();
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	raise(SIGKILL);
+	return 0;
+}
+"""
+
+
+def test_recover_takes_what_the_area_still_has(w):
+    """The recorder is killed amid the recording: recover has all records up to the program's end, each once."""
+    need("trace-cmd")
+    with Beside(w, BIN, "record", "-q", "--", w.compile("twice", TWICE)) as r:
+        r.is_ready()
+        spool = f"trace.dat.spool.{r.pid}"
+        with open(f"/proc/{r.pid}/task/{r.pid}/children") as f:
+            child = int(f.read().split()[0])
+        r.p.kill()
+        r.p.wait()
+        r.p.stdin.write(b"x")
+        r.p.stdin.flush()
+        r.is_ready()
+        all_calls = {"main": 1, "before": 1, "after": 1, "leaf": 5000}
+        # while the program runs, and after its end
+        for ends in False, True:
+            if ends:
+                r.p.stdin.write(b"x")
+                r.p.stdin.flush()
+                until(lambda: not os.path.exists(f"/proc/{child}"))
+            err = w.run("recover", "-o", "saved.dat", spool).stderr.decode()
+            assert w.counts("saved.dat") == all_calls, w.counts("saved.dat")
+            assert "5003 records are read, with those that the areas of 1 process still had" in err, err
+        said(w.run("report", spool), "`vestige recover` takes those that are left")
+    with open(w.path(spool), "rb") as f:
+        whole = f.read()
+    # of a recorder that was killed before it had written a word about the program
+    head = struct.unpack_from("=QHHI", whole)[3]
+    with open(w.path(spool), "wb") as f:
+        f.write(whole[:head])
+    left = w.counts("saved.dat") if not w.run("recover", "-o", "saved.dat", spool).returncode else {}
+    assert left["leaf"] >= 2000 and left["after"] == 1, left
+    w.run("clean")
+    # nothing is anywhere: the file that is written has no record
+    err = w.run("recover", "-o", "saved.dat", spool, status=None)
+    assert err.returncode == 1 and b"nothing was recorded" in err.stderr or w.counts("saved.dat") == {}, err
+    os.unlink(w.path(spool))
 
 
 main(globals())

@@ -20,8 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/area/area_pages.h"
 #include "tools/area/area_printks.h"
-#include "tools/area/pages.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/time_ns.h"
@@ -239,18 +239,23 @@ struct areas {
 	struct area *of[];
 };
 
-static int area_fetch(void *arg, const struct page_ref *ref, void *page)
+int area_pages_fetch(const struct area *a, uint32_t index, void *page)
 {
-	const struct areas *all = arg;
-	const struct area *a = all->of[ref->member];
 	struct page_desc d;
 	int ret;
 
 	/* Its order of taking shows whether it is still the page that was added: pages.c. */
-	ret = area_read_page(a->fd, &a->head, ref->index, page, &d, a->path);
+	ret = area_read_page(a->fd, &a->head, index, page, &d, a->path);
 	if (ret > 0)
 		hide(a, &d, page);
 	return ret;
+}
+
+static int area_fetch(void *arg, const struct page_ref *ref, void *page)
+{
+	const struct areas *all = arg;
+
+	return area_pages_fetch(all->of[ref->member], ref->index, page);
 }
 
 static int areas_printks(void *arg, uint32_t member, struct printks *p)
@@ -263,8 +268,10 @@ static int areas_printks(void *arg, uint32_t member, struct printks *p)
 		       : 0;
 }
 
-static void area_free(struct area *a)
+void area_pages_close(struct area *a)
 {
+	if (!a)
+		return;
 	if (a->fd >= 0)
 		close(a->fd);
 	free((void *)a->path);
@@ -276,7 +283,7 @@ static void areas_close(void *arg)
 	struct areas *all = arg;
 
 	for (unsigned int i = 0; i < all->nr; i++)
-		area_free(all->of[i]);
+		area_pages_close(all->of[i]);
 	free(all);
 }
 
@@ -286,9 +293,9 @@ static bool is_of_view(const struct area *a, uint32_t state)
 	return a->kept ? state == PAGE_KEPT : state == PAGE_OWNED || state == PAGE_PUBLISHED;
 }
 
-/* Remember pages of one CPU of the top buffer. */
+/* Remember pages of one CPU of the top buffer. @mark: a bit more in their indices. */
 static int add_share(struct pages *p, uint32_t member, const struct area *a,
-		     const struct area_share *s)
+		     const struct area_share *s, uint32_t mark)
 {
 	uint32_t stride = a->head.tables[AREA_PAGES].entry_bytes;
 	unsigned char *descs = malloc((size_t)DESC_CHUNK * stride);
@@ -318,8 +325,8 @@ static int add_share(struct pages *p, uint32_t member, const struct area *a,
 			if (err > 0) {
 				hide(a, &d, page);
 				err = pages_add_page(p, member, page,
-						     area_page_offset(&a->head, index), index,
-						     d.state == PAGE_OWNED);
+						     area_page_offset(&a->head, index),
+						     index | mark, d.state == PAGE_OWNED);
 			}
 		}
 		if (nr < DESC_CHUNK)
@@ -435,6 +442,25 @@ static int open_one(const char *path, bool snapshot, struct area **out, struct m
 	return 0;
 }
 
+int area_pages_open(const char *path, struct area **out, struct meta **meta)
+{
+	return open_one(path, false, out, meta);
+}
+
+int area_pages_add(struct pages *p, uint32_t member, const struct area *a, const struct meta *m,
+		   uint32_t mark)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < a->nr_cpus; i++)
+		for (unsigned int which = 0; which < 2 && !err; which++) {
+			struct area_share s = area_share(m, m->buffers[0].first_cpu + i, which);
+
+			err = add_share(p, member, a, &s, mark);
+		}
+	return err;
+}
+
 /* Add area number @all->nr. Return: 0 or -errno with fail() set. */
 static int add_area(struct pages *p, struct areas *all, const char *path, bool snapshot,
 		    bool *swapped)
@@ -448,12 +474,8 @@ static int add_area(struct pages *p, struct areas *all, const char *path, bool s
 		return err;
 	all->of[all->nr++] = a;
 	err = pages_set_member(p, member, m);
-	for (uint32_t i = 0; !err && i < a->nr_cpus; i++)
-		for (unsigned int which = 0; which < 2 && !err; which++) {
-			struct area_share s = area_share(m, m->buffers[0].first_cpu + i, which);
-
-			err = add_share(p, member, a, &s);
-		}
+	if (!err)
+		err = area_pages_add(p, member, a, m, 0);
 	*swapped |= !err && snapshot && is_swapped(a, m);
 	return err;
 }

@@ -19,6 +19,7 @@
 #include "tools/area/spool_format.h"
 #include "tools/area/spool_grow.h"
 #include "tools/area/spool_pack.h"
+#include "tools/area/spool_rest.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/reader/reader.h"
@@ -59,6 +60,7 @@ struct spool {
 	uint64_t at; /* scanned so far */
 	uint32_t nr_clocks;
 	bool has_meta; /* some was scanned since this was cleared */
+	struct spool_rest rest;
 };
 
 struct spool_grow {
@@ -134,6 +136,8 @@ static int spool_fetch(void *arg, const struct page_ref *ref, void *page)
 	const void *at = NULL;
 	int err;
 
+	if (ref->index & SPOOL_REST_MARK)
+		return spool_rest_fetch(&((struct spool *)arg)->rest, ref, page);
 	if (ref->index > sizeof(packed))
 		return 0;
 	err = window_at(arg, ref->cpu, ref->offset, ref->index ? ref->index : PAGE_BYTES,
@@ -155,6 +159,7 @@ static void spool_close(void *arg)
 	for (unsigned int i = 0; i < s->nr_windows; i++)
 		free(s->windows[i].data);
 	free(s->windows);
+	spool_rest_close(&s->rest);
 	free(s->path);
 	free(s->slots);
 	free(s->names);
@@ -308,23 +313,35 @@ static int add_cut(struct spool *s, struct pages *p, struct spool_chunk *c, uint
 					 : 0;
 }
 
-/* Say what is not in the file. Return: 0; -EINVAL with fail() set where nothing is left. */
-static int tell_cut(const struct spool *s, const struct reader *r, const struct spool_end *end)
+/*
+ * Say what is not in the file. @looked: the areas of its processes were looked for. Return: 0; -EINVAL with
+ * fail() set where nothing is left.
+ */
+static int tell_cut(const struct spool *s, const struct reader *r, const struct spool_end *end,
+		    bool looked)
 {
 	uint64_t nr = 0;
+	char more[96] = "";
 
 	for (unsigned int cpu = 0; r->stats && cpu < r->nr_cpus; cpu++)
 		nr += r->stats[cpu].entries;
+	if (looked && s->rest.nr_areas)
+		snprintf(more, sizeof(more), ", with those that the areas of %u %s still had",
+			 s->rest.nr_areas, s->rest.nr_areas > 1 ? "processes" : "process");
+	else if (!looked)
+		snprintf(more, sizeof(more),
+			 " (`vestige recover` takes those that are left in its processes' areas, "
+			 "too)");
 	if (s->cut && !nr)
 		return fail(EINVAL, "%s ends in the middle of %s: no record of it can be read",
 			    s->path, s->cut);
 	if (s->cut)
-		note("%s ends in the middle of %s: %llu records are read", s->path, s->cut,
-		     (unsigned long long)nr);
+		note("%s ends in the middle of %s: %llu records are read%s", s->path, s->cut,
+		     (unsigned long long)nr, more);
 	else if (!s->has_end)
 		note("%s has no end, as its recorder was stopped or still runs: %llu records are "
-		     "read",
-		     s->path, (unsigned long long)nr);
+		     "read%s",
+		     s->path, (unsigned long long)nr, more);
 	else if (end->flags & SPOOL_END_INCOMPLETE)
 		note("%s lacks records, as the disk was full: %llu records are read", s->path,
 		     (unsigned long long)nr);
@@ -456,7 +473,9 @@ static void make_windows(struct spool *s, unsigned int nr_cpus)
 		s->windows[s->nr_windows++].size = WINDOW_MAX / 2;
 }
 
-static int open_spool(const char *path, bool tables_only, struct reader **out)
+/* @areas: files that may have the rest of a spool without an end. */
+static int open_spool(const char *path, bool tables_only, const struct spool_areas *areas,
+		      struct reader **out)
 {
 	struct pages_finish how = {.note = note_line};
 	struct spool_end end = {0};
@@ -467,6 +486,8 @@ static int open_spool(const char *path, bool tables_only, struct reader **out)
 	if (err)
 		return err;
 	err = scan(s, p, &end);
+	if (!err && areas && !s->has_end)
+		err = spool_rest_add(&s->rest, p, areas->paths, areas->nr, areas->recorder);
 	if (err) {
 		pages_free(p);
 		return err;
@@ -479,12 +500,13 @@ static int open_spool(const char *path, bool tables_only, struct reader **out)
 	how.cmdline = s->head.cmdline;
 	how.nr_cpus_online = s->head.nr_cpus_online;
 	how.now_ns = end.end_mono_ns;
+	how.sample_clock = s->rest.nr_areas;
 	*out = pages_finish(p, &how, &err);
 	if (!*out)
 		return err;
 	free(s->names);
 	s->names = NULL;
-	err = tables_only ? 0 : tell_cut(s, *out, &end);
+	err = tables_only ? 0 : tell_cut(s, *out, &end, areas);
 	if (err) {
 		reader_close(*out);
 		*out = NULL;
@@ -560,10 +582,15 @@ const struct reader_format reader_format_spool = {
 
 int reader_open_spool(const char *path, struct reader **out)
 {
-	return open_spool(path, false, out);
+	return open_spool(path, false, NULL, out);
+}
+
+int reader_open_spool_areas(const char *path, const struct spool_areas *areas, struct reader **out)
+{
+	return open_spool(path, false, areas, out);
 }
 
 int reader_open_spool_tables(const char *path, struct reader **out)
 {
-	return open_spool(path, true, out);
+	return open_spool(path, true, NULL, out);
 }

@@ -214,7 +214,7 @@ static int run_recover(const struct command *c, int argc, char **argv)
 	if (argc != 1)
 		return options_wrong(c, "name one spool");
 	return cmd_end(
-		convert(argv[0], opt.output, exporters, false, false, 0, NULL, reader_open_spool));
+		convert(argv[0], opt.output, exporters, false, false, 0, NULL, record_open_killed));
 }
 
 const struct command command_recover = {
@@ -222,7 +222,8 @@ const struct command command_recover = {
 	.words = "SPOOL",
 	.what = "write the spool of a killed recorder into a trace.dat",
 	.help = "Write a trace.dat of SPOOL, the file that a killed or interrupted `vestige "
-		"record`\nleft. SPOOL stays. The same as `vestige convert SPOOL FILE`.\n",
+		"record`\nleft, and of the records that are left in the areas of its processes. "
+		"SPOOL and the\nareas stay.\n",
 	.flags = (const struct flag *const[]){recover_flags, NULL},
 	.run = run_recover,
 };

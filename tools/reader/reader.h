@@ -337,6 +337,19 @@ int reader_open_import(const char *path, struct reader **out);
  */
 int reader_open_spool_tables(const char *path, struct reader **out);
 
+/* Areas among which those of a killed recorder's processes may be. */
+struct spool_areas {
+	const char *const *paths;
+	unsigned int nr;
+	int recorder; /* its process id; 0: unknown */
+};
+
+/*
+ * reader_open_spool_areas() - a spool, and where it has no end also what its processes' areas still have:
+ * the records that the recorder had not fetched. Return: as reader_open_spool().
+ */
+int reader_open_spool_areas(const char *path, const struct spool_areas *areas, struct reader **out);
+
 /*
  * reader_open_areas() - several areas as one stream, in order of time.
  * @nr: at least 1; of several, areas that are gone are left out. Return: as reader_open().

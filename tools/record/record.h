@@ -76,6 +76,12 @@ int record(const struct record_options *opt);
 int record_take_session(struct record_options *opt);
 
 /*
+ * record_open_killed() - the spool of a killed recorder, with the records that are left in the areas of its
+ * processes. Return: as reader_open().
+ */
+int record_open_killed(const char *spool, struct reader **out);
+
+/*
  * record_kernel_half() - what `record -k` has left beside a spool when its writing was ended: SPOOL.kernel.
  * @spool: the path; of another file there is none. @r: it, opened; it gets the names of the kernel's
  * functions, if the kernel still runs that recorded. @kernel: a reader, to be closed; NULL: there is none.
