@@ -104,6 +104,42 @@ def test_kernels_files(w):
     assert done > 10, done
 
 
+def instances(w):
+    """A kernel's recording with instances, of each version: its name, and its lines by buffer, by trace-cmd."""
+    for path in sorted(glob.glob(KERNELS + "/*instances-v*.dat*")):
+        name = w.path(os.path.basename(path).removesuffix(".xz"))
+        with (lzma.open(path) if path.endswith(".xz") else open(path, "rb")) as f, open(name, "wb") as to:
+            to.write(f.read())
+        lines = collections.defaultdict(list)
+        for l in report(w, name):
+            buffer, colon, _ = l.partition(": ")
+            lines[buffer if colon and re.fullmatch(r"[\w.-]+", buffer) and not l.startswith("CPU") else ""].append(l)
+        if len(lines) > 1:
+            yield name, lines
+
+
+def test_some_buffers(w):
+    """-B keeps the instances that it names, --top the top buffer: by trace-cmd report of the whole and of the part."""
+    need("trace-cmd")
+    done = 0
+    for name, lines in instances(w):
+        names = [n for n in lines if n]
+        for flags, want in ((["-B", names[0]], names[:1]), (["--top"], [""]), (["--top", "-B", names[-1]], ["", names[-1]]),
+                            ([f for n in names for f in ("-B", n)], names)):
+            w.run("split", "-i", name, "-o", "p", *flags)
+            ours = [l for l in report(w, "p.1") if not l.startswith("CPU ")]
+            wanted = [l for n in want for l in lines[n] if not l.startswith("CPU ")]
+            # of one buffer alone the lines have no name
+            bare = [re.sub(r"^[\w.-]+: ", "", l) if len(want) == 1 else l for l in wanted]
+            assert sorted(ours) in (sorted(wanted), sorted(bare)) and ours, (name, flags, len(ours), len(wanted), ours[:3], wanted[:3])
+            assert w.run("report", "p.1").stdout
+            os.unlink(w.path("p.1"))
+            done += 1
+        err = w.run("split", "-i", name, "-B", "nosuch", status=1).stderr.decode()
+        assert "has no buffer 'nosuch'" in err and err.count("\n") == 1, err
+    assert done >= 8, done
+
+
 def test_errors(w):
     dat = recording(w)
     for words, status, why in ((["-i", "nosuch"], 1, "nosuch"), (["-r"], 2, "-r repeats a limit"), (["-e", "1", "-s", "1"], 2, "at a time"),

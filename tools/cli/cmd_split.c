@@ -49,6 +49,16 @@ static int take_cpu(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
+static int take_buffer(const struct parsing *p, void *to, const char *value)
+{
+	struct split_options *o = to;
+
+	if (o->nr_buffers == SPLIT_MAX_BUFFERS)
+		return options_bad(p, "too many buffers, the last is", value);
+	o->buffers[o->nr_buffers++] = value;
+	return 0;
+}
+
 static const struct flag flags[] = {
 	{'i', NULL, "FILE", "the input (default: trace.dat)", NULL,
 	 offsetof(struct split_options, input)},
@@ -63,6 +73,11 @@ static const struct flag flags[] = {
 	 offsetof(struct split_options, repeat)},
 	{'c', NULL, NULL, "N events of each CPU", NULL, offsetof(struct split_options, per_cpu)},
 	{'C', NULL, "CPU", "only CPU's", take_cpu, 0},
+	{'B', NULL, "BUFFER",
+	 "only buffer BUFFER, an instance of the input (may be repeated; default: all)",
+	 take_buffer, 0},
+	{0, "top", NULL, "with -B: the top buffer, too; alone: only that one", NULL,
+	 offsetof(struct split_options, top)},
 	FLAGS_END};
 
 /* Seconds as report prints them, to the nanosecond. */

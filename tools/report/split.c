@@ -275,7 +275,8 @@ static int add_lane(struct splitter *s, struct dat_buffer *b, unsigned int cpu)
 	l->page = malloc(b->layout.page_bytes + 16u);
 	if (!l->batch || !l->page)
 		return split_no_memory();
-	l->ended = s->o->cpu >= 0 && (unsigned int)s->o->cpu != cpu;
+	l->ended = (s->o->cpu >= 0 && (unsigned int)s->o->cpu != cpu) ||
+		   !split_keeps(s, (size_t)(b - s->d->buffers));
 	ret = peek(s, l);
 	while (!ret && !l->ended && s->o->has_begin && l->ns < s->o->begin_ns) {
 		l->at++;
@@ -343,6 +344,25 @@ static int make_parts(struct splitter *s, unsigned int *nr)
 	return ret || *nr ? ret : fail(ENODATA, "'%s' has no record that is wanted", o->input);
 }
 
+/* Has the input each buffer that is named? */
+static int check_buffers(const struct splitter *s)
+{
+	const struct split_options *o = s->o;
+
+	for (unsigned int k = 0; k < o->nr_buffers; k++) {
+		size_t i = 1;
+
+		while (i < s->d->nr_buffers && strcmp(s->d->buffers[i].name, o->buffers[k]) != 0)
+			i++;
+		if (i >= s->d->nr_buffers)
+			return fail(ENOENT,
+				    "'%s' has no buffer '%s': `vestige dump --summary %s` shows "
+				    "those that it has",
+				    o->input, o->buffers[k], o->input);
+	}
+	return 0;
+}
+
 int split(const struct split_options *o, unsigned int *nr)
 {
 	struct splitter s = {.o = o};
@@ -358,6 +378,8 @@ int split(const struct split_options *o, unsigned int *nr)
 			ret = fail(ENODATA,
 				   "'%s' has the text of a tracer of latencies, and no records",
 				   o->input);
+	if (!ret)
+		ret = check_buffers(&s);
 	if (!ret)
 		ret = lanes_new(&s);
 	if (!ret)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SPLIT_MAX_BUFFERS 256u
+
 enum split_limit { SPLIT_NONE, SPLIT_NS, SPLIT_EVENTS, SPLIT_PAGES };
 
 struct split_options {
@@ -16,14 +18,18 @@ struct split_options {
 	bool repeat;   /* go on with the next file until the end */
 	bool per_cpu;  /* events are counted for each CPU; pages always are */
 	int cpu;       /* -1: all */
+	const char *buffers[SPLIT_MAX_BUFFERS]; /* instances that are kept */
+	unsigned int nr_buffers;
+	bool top; /* the top buffer is kept; neither @top nor @nr_buffers: all are */
 	bool has_begin, has_end;
 	uint64_t begin_ns, end_ns; /* as report prints them */
 };
 
 /*
- * split() - write them. All buffers and options of the input are kept, in its version, byte order and
- * compression; the statistics of the whole are left out.
- * @nr: how many files were written. Return: 0 or -errno with fail() set: ENODATA no record is there.
+ * split() - write them. The options of the input are kept, in its version, byte order and compression; the
+ * statistics of the whole are left out. A top buffer that is not kept is there and empty, as readers expect one.
+ * @nr: how many files were written. Return: 0 or -errno with fail() set: ENODATA no record is there; ENOENT the
+ * input has no such buffer.
  */
 int split(const struct split_options *o, unsigned int *nr);
 

@@ -135,20 +135,30 @@ static void put_option(struct splitter *s, uint16_t id, uint32_t bytes)
 	put_number(s, bytes, 4);
 }
 
+/* The instance whose data the option of version 6 says; 0: it says none. */
+static size_t instance_of(const struct splitter *s, const struct dat_option_data *o, size_t before)
+{
+	return o->id == DAT_BUFFER && before + 1 < s->d->nr_buffers ? before + 1 : 0;
+}
+
 /* All options but the statistics of the whole; where those about instances begin goes to @instances. */
 static void put_options_v6(struct splitter *s, uint64_t *instances)
 {
 	const struct dat_reader *d = s->d;
-	size_t nr = 0;
+	size_t nr = 0, instance;
 
 	for (size_t i = 0; i < d->nr_options; i++) {
 		const struct dat_option_data *o = &d->options[i];
 
 		if (o->id == DAT_CPUSTAT)
 			continue;
+		instance = instance_of(s, o, nr);
+		nr += instance > 0;
+		if (instance && !split_keeps(s, instance))
+			continue;
 		put_option(s, o->id, o->bytes);
-		if (o->id == DAT_BUFFER)
-			instances[nr++] = s->at;
+		if (instance)
+			instances[instance - 1] = s->at;
 		put(s, o->data, o->bytes);
 	}
 	put_number(s, DAT_DONE, 2);
@@ -171,6 +181,8 @@ static void put_v6(struct splitter *s)
 		put_options_v6(s, instances);
 	put_buffer_v6(s, top);
 	for (size_t i = 1; i < d->nr_buffers; i++) {
+		if (!split_keeps(s, i))
+			continue;
 		put_number_at(s, instances[i - 1], s->at, 8);
 		put_buffer_v6(s, &d->buffers[i]);
 	}
@@ -271,7 +283,7 @@ static void put_v7(struct splitter *s)
 		if (is_piece(d->options[i].id))
 			places[i] = copy_section(s, &d->options[i]);
 	for (size_t i = 0; i < d->nr_buffers; i++) {
-		if (d->buffers[i].is_text)
+		if (d->buffers[i].is_text || (i && !split_keeps(s, i)))
 			continue;
 		of_buffers[i] =
 			begin_section(s, DAT_BUFFER,

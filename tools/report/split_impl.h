@@ -45,6 +45,21 @@ struct splitter {
 	ZSTD_CCtx *zstd;
 };
 
+/* Is buffer number @i of the input in the output? */
+static inline bool split_keeps(const struct splitter *s, size_t i)
+{
+	const struct split_options *o = s->o;
+
+	if (!o->top && !o->nr_buffers)
+		return true;
+	if (!i)
+		return o->top;
+	for (unsigned int k = 0; k < o->nr_buffers; k++)
+		if (!strcmp(o->buffers[k], s->d->buffers[i].name))
+			return true;
+	return false;
+}
+
 static inline int split_no_memory(void)
 {
 	return fail(ENOMEM, "out of memory while splitting");
