@@ -163,7 +163,7 @@ def test_machine(w):
     p = subprocess.run([BIN, "doctor"], env=dict(w.env, VESTIGE_DIR="/no/such"), stdout=subprocess.PIPE, check=True)
     assert b"less room" in p.stdout
     w.run("doctor", "--all", status=2)
-    w.run("doctor", "--json", "./prog", status=2)
+    w.run("doctor", "--json", "-v", "./prog", status=2)
 
 
 def test_nothing(w):

@@ -115,6 +115,23 @@ static inline bool blk_is_remapper(uint32_t device)
 	return major == 9 || major == 253 || major == 254;
 }
 
+/* The rows of the tables of times; @name NULL: an empty line. */
+struct blk_step_row {
+	enum blk_step step;
+	const char *name;
+	bool of_each; /* of processes and devices, too */
+};
+#define BLK_STEP_ROWS 14
+extern const struct blk_step_row blk_step_rows[BLK_STEP_ROWS];
+
+/* The devices that are asked for (-D), in turn; @d NULL: the first one. NULL: there are no more. */
+struct blk_device *blk_next_device(const struct blk_model *m, struct blk_device *d);
+/* Is a process of that name asked for (-e)? */
+bool blk_is_program_asked(const struct blk_model *m, const char *name);
+
+/* The times from step to step of all, of the devices and of the processes, in seconds. */
+void blk_json_put(struct out *o, const struct blk_model *m);
+
 /* Print all tables. */
 void blk_tables_put(struct out *o, struct blk_model *m);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* btt's tables, printed: widths, rules and digits are btt's, because scripts read them. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static bool is_asked(const struct blk_model *m, uint32_t device)
 }
 
 /* Whether -e names it. */
-static bool is_program_asked(const struct blk_model *m, const char *name)
+bool blk_is_program_asked(const struct blk_model *m, const char *name)
 {
 	const char *p = m->f->programs;
 	size_t n = strlen(name);
@@ -43,7 +44,7 @@ static bool is_program_asked(const struct blk_model *m, const char *name)
 }
 
 /* The devices that are asked for, in turn. */
-static struct blk_device *next_device(const struct blk_model *m, struct blk_device *d)
+struct blk_device *blk_next_device(const struct blk_model *m, struct blk_device *d)
 {
 	for (d = d ? d + 1 : m->devices; d && d < m->devices + m->nr_devices; d++)
 		if (is_asked(m, d->device))
@@ -65,11 +66,7 @@ static void put_sum(struct out *o, const char *name, const struct blk_sum *s)
 			   blk_seconds(s->max), s->n);
 }
 
-static const struct {
-	enum blk_step step;
-	const char *name;
-	bool of_each; /* of processes and devices, too */
-} steps[] = {
+const struct blk_step_row blk_step_rows[] = {
 	{Q2Q_DM, "Q2Qdm", true}, {Q2A_DM, "Q2Adm", true}, {Q2C_DM, "Q2Cdm", true},
 	{BLK_STEPS, NULL, true}, /* an empty line */
 	{Q2Q, "Q2Q", true},	 {Q2A, "Q2A", true},	  {Q2G, "Q2G", true},
@@ -77,7 +74,9 @@ static const struct {
 	{I2D, "I2D", true},	 {M2D, "M2D", false},	  {D2C, "D2C", true},
 	{Q2C, "Q2C", true},
 };
-#define NR_STEPS (sizeof(steps) / sizeof(*steps))
+#define steps	 blk_step_rows
+#define NR_STEPS BLK_STEP_ROWS
+static_assert(sizeof(steps) / sizeof(*steps) == NR_STEPS, "blk_model.h has their number");
 
 static void put_processes(struct out *o, const struct blk_model *m)
 {
@@ -93,7 +92,7 @@ static void put_processes(struct out *o, const struct blk_model *m)
 			char name[15];
 
 			snprintf(name, sizeof(name), "%.14s", p->name);
-			if (is_program_asked(m, p->name))
+			if (blk_is_program_asked(m, p->name))
 				put_sum(o, name, &p->sums[steps[i].step]);
 		}
 		out_text(o, "\n");
@@ -113,7 +112,7 @@ static void put_devices(struct out *o, const struct blk_model *m)
 		if (!steps[i].name || !steps[i].of_each)
 			continue;
 		put_sum_head(o, steps[i].name);
-		while ((d = next_device(m, d)))
+		while ((d = blk_next_device(m, d)))
 			put_sum(o, device_text(name, d->device), &d->sums[steps[i].step]);
 		out_text(o, "\n");
 	}
@@ -154,7 +153,7 @@ static void put_overhead(struct out *o, const struct blk_model *m)
 	put_title(o, "Device Overhead");
 	out_printf(o, "%10s | %9s %9s %9s %9s %9s\n%s", "DEV", "Q2G", "G2I", "Q2M", "I2D", "D2C",
 		   rule);
-	while ((d = next_device(m, d))) {
+	while ((d = blk_next_device(m, d))) {
 		if (!d->sums[Q2C].n || !d->sums[Q2C].total)
 			continue;
 		put_shares(o, device_text(name, d->device), d->sums, (double)d->sums[Q2C].total);
@@ -187,7 +186,7 @@ static void put_merges(struct out *o, const struct blk_model *m)
 	put_title(o, "Device Merge Information");
 	out_printf(o, head, "DEV", "#Q", "#D", "Ratio", "BLKmin", "BLKavg", "BLKmax", "Total");
 	out_text(o, rule);
-	while ((d = next_device(m, d))) {
+	while ((d = blk_next_device(m, d))) {
 		if (!d->nr_q || !d->nr_d)
 			continue;
 		if (d->nr_q < d->nr_d)
@@ -280,7 +279,7 @@ static void put_seeks(struct out *o, const struct blk_model *m, bool of_q)
 	put_title(o, of_q ? "Device Q2Q Seek Information" : "Device D2D Seek Information");
 	out_printf(o, "%10s | %15s %15s %15s | %-15s\n%s", "DEV", "NSEEKS", "MEAN", "MEDIAN",
 		   "MODE", rule);
-	while ((d = next_device(m, d))) {
+	while ((d = blk_next_device(m, d))) {
 		const struct blk_seeks *s = of_q ? &d->q_seeks : &d->d_seeks;
 		struct blk_modes modes;
 		double mean;
@@ -330,7 +329,7 @@ static void put_plugs(struct out *o, const struct blk_model *m)
 	out_printf(o, "%10s | %10s %10s  | %s\n", "DEV", "# Plugs", "# Timer Us",
 		   "% Time Q Plugged");
 	out_text(o, "---------- | ---------- ----------  | ----------------\n");
-	while ((d = next_device(m, d))) {
+	while ((d = blk_next_device(m, d))) {
 		double percent;
 
 		if (d->plugged) {
@@ -358,7 +357,7 @@ static void put_plugs(struct out *o, const struct blk_model *m)
 	}
 	out_printf(o, "\n%10s | %10s   %10s\n", "DEV", "IOs/Unp", "IOs/Unp(to)");
 	out_text(o, "---------- | ----------   ----------\n");
-	while ((d = next_device(m, d))) {
+	while ((d = blk_next_device(m, d))) {
 		out_printf(o, "%10s | %10.1f   %10.1f\n", device_text(name, d->device),
 			   average(d->ios_up, d->nr_unplugs),
 			   average(d->ios_up_timer, d->nr_timer_unplugs));
@@ -388,7 +387,7 @@ static void put_depths(struct out *o, const struct blk_model *m)
 
 	put_title(o, "Active Requests At Q Information");
 	out_printf(o, "%10s | %13s\n---------- | -------------\n", "DEV", "Avg Reqs @ Q");
-	while ((d = next_device(m, d))) {
+	while ((d = blk_next_device(m, d))) {
 		if (!d->nr_q || blk_is_remapper(d->device))
 			continue;
 		out_printf(o, "%10s | %13.1f\n", device_text(name, d->device),
@@ -432,7 +431,7 @@ static void put_live(struct out *o, const struct blk_model *m)
 	put_title(o, "I/O Active Period Information");
 	out_printf(o, "%10s | %10s %13s %13s %6s\n%s", "DEV", "# Live", "Avg. Act", "Avg. !Act",
 		   "% Live", rule);
-	while ((d = next_device(m, d)))
+	while ((d = blk_next_device(m, d)))
 		put_live_row(o, device_text(name, d->device), &d->live);
 	out_text(o, rule);
 	put_live_row(o, "Total Sys", &m->live);
@@ -458,7 +457,7 @@ static void put_q2d(struct out *o, const struct blk_model *m)
 	out_printf(o, "%10s | <.005 <.010 <.025 <.050 <.075 <.100 <.250 <.500 < 1.0 >=1.0\n",
 		   "DEV");
 	out_printf(o, " --------- | %s", rule);
-	while ((d = next_device(m, d))) {
+	while ((d = blk_next_device(m, d))) {
 		if (!d->q2d.n)
 			continue;
 		put_q2d_row(o, device_text(name, d->device), &d->q2d);
@@ -506,7 +505,7 @@ static void put_activities(struct out *o, const struct blk_model *m)
 	base += put_activity(o, "Total System", &m->activity, base);
 	if (m->nr_devices > 1) {
 		out_text(o, "# Per device\n");
-		while ((d = next_device(m, d))) {
+		while ((d = blk_next_device(m, d))) {
 			snprintf(name, sizeof(name), "%u,%u", BLK_MAJOR(d->device),
 				 BLK_MINOR(d->device));
 			base += put_activity(o, name, &d->activity, base);
@@ -514,7 +513,7 @@ static void put_activities(struct out *o, const struct blk_model *m)
 	}
 	out_text(o, "# Per process\n");
 	for (size_t i = 0; i < m->nr_processes; i++) {
-		if (!is_program_asked(m, m->processes[i].name))
+		if (!blk_is_program_asked(m, m->processes[i].name))
 			continue;
 		put_activity(o, m->processes[i].name, &m->processes[i].activity, base);
 		base += 1;

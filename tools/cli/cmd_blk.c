@@ -267,6 +267,10 @@ static const struct flag times_flags[] = {
 	 offsetof(struct times_options, times.programs)},
 	{'t', "time-start", "SECONDS", "only records from then on", take_second, 0},
 	{'T', "time-end", "SECONDS", "only records until then", take_second, 0},
+	{0, "json", NULL,
+	 "as JSON: the times from step to step, in seconds, of all, of each device and each "
+	 "process",
+	 NULL, offsetof(struct times_options, times.json)},
 	{'o', "output", "OUT", "write the tables to this file", NULL,
 	 offsetof(struct times_options, output)},
 	FLAGS_END};

@@ -4,11 +4,27 @@
 #include "tools/cli/pager.h"
 #include "tools/text/boot_graph.h"
 
-static const struct flag flags[] = {FLAGS_END};
+struct options {
+	bool json;
+};
+
+static const struct flag flags[] = {{0, "json", NULL,
+				     "the initialisers as JSON, in place of the picture", NULL,
+				     offsetof(struct options, json)},
+				    FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
 {
-	return file_text_run(c, argc, argv, boot_graph_print, "the graph");
+	struct options opt = {0};
+	const char *path = NULL;
+	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
+
+	if (status < 0)
+		status = cmd_take_file(c, argc, argv, &path);
+	if (status >= 0)
+		return status;
+	return cmd_end(
+		file_text_print(path, opt.json ? boot_graph_json : boot_graph_print, "the graph"));
 }
 
 const struct command command_bootgraph = {

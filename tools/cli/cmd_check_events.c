@@ -9,20 +9,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <traceevent/event-parse.h>
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/control.h"
 #include "tools/reader/formats.h"
+#include "tools/text/json.h"
 
 struct flags {
 	struct control_which which;
-	bool no_plugins;
+	bool no_plugins, json;
 };
 
 static const struct flag flags[] = {
 	{'N', NULL, NULL, "no plug-ins of libtraceevent", NULL, offsetof(struct flags, no_plugins)},
+	{0, "json", NULL, "as JSON: all that were looked at, and those that cannot be parsed", NULL,
+	 offsetof(struct flags, json)},
 	FLAGS_END};
 
 static int keep(void *arg, const char *text, size_t bytes)
@@ -62,10 +66,10 @@ static bool is_format(const char *path, char system[128], char event[128])
 	       !path[end];
 }
 
-/* Say each format that is not parsed. Return: how many; -errno with fail() set. */
-static int check(struct target *t, struct tep_handle *tep, unsigned int *nr)
+/* Say each format that is not parsed; @j: NULL, or as the array of an object. Return: how many; -errno with fail() set. */
+static int check(struct target *t, struct tep_handle *tep, struct json *j, unsigned int *nr)
 {
-	char system[128], event[128], *names, *rest, *path;
+	char system[128], event[128], name[512], *names, *rest, *path;
 	struct formats all = {0};
 	struct dat_layout layout = {.as_is = true};
 	bool *wanted = malloc(65536);
@@ -90,8 +94,12 @@ static int check(struct target *t, struct tep_handle *tep, unsigned int *nr)
 
 		if (ev && !(ev->flags & TEP_EVENT_FL_FAILED))
 			continue;
-		printf("%s:%.*s: its format cannot be parsed\n", all.at[i].system,
-		       (int)strcspn(all.at[i].text + 6, "\n"), all.at[i].text + 6);
+		snprintf(name, sizeof(name), "%s:%.*s", all.at[i].system,
+			 (int)strcspn(all.at[i].text + 6, "\n"), all.at[i].text + 6);
+		if (j)
+			json_text(j, NULL, name);
+		else
+			printf("%s: its format cannot be parsed\n", name);
 		bad++;
 	}
 	*nr = (unsigned int)all.nr;
@@ -99,6 +107,26 @@ static int check(struct target *t, struct tep_handle *tep, unsigned int *nr)
 	free(names);
 	free(wanted);
 	return ret ? ret : bad;
+}
+
+static int check_json(struct target *t, struct tep_handle *tep, unsigned int *nr)
+{
+	struct json j = {0};
+	struct out o;
+	int ret, err;
+
+	if (out_init(&o, STDOUT_FILENO))
+		return fail(ENOMEM, "out of memory");
+	j.o = &o;
+	json_open(&j, NULL, '{');
+	json_open(&j, "failed", '[');
+	ret = check(t, tep, &j, nr);
+	json_close(&j, ']');
+	json_number(&j, "formats", *nr);
+	json_close(&j, '}');
+	out_text(&o, "\n");
+	err = out_end_stdout(&o, ret < 0 ? ret : 0, "the list");
+	return err ? err : ret;
 }
 
 static int run(const struct command *c, int argc, char **argv)
@@ -128,11 +156,13 @@ static int run(const struct command *c, int argc, char **argv)
 	if (opt.no_plugins)
 		tep_set_flag(tep, TEP_DISABLE_PLUGINS);
 	plugins = tep_load_plugins(tep);
-	ret = check(t, tep, &nr);
+	ret = opt.json ? check_json(t, tep, &nr) : check(t, tep, NULL, &nr);
 	if (plugins)
 		tep_unload_plugins(plugins, tep);
 	tep_free(tep);
 	target_put(t);
+	if (ret > 0 && opt.json)
+		return CMD_FAILURE;
 	if (ret > 0) {
 		note("%d of %u formats cannot be parsed", ret, nr);
 		return CMD_FAILURE;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
@@ -15,10 +16,11 @@
 #include "tools/export/exporter.h"
 #include "tools/record/progress.h"
 #include "tools/record/record.h"
+#include "tools/text/json.h"
 
 struct options {
 	const struct exporter *to;
-	bool list, plain, quiet;
+	bool list, json, plain, quiet;
 	const char *output;
 	uint64_t part_bytes;
 	struct view view;
@@ -95,6 +97,7 @@ static const struct flag convert_flags[] = {
 	 take_format, 0},
 	{'o', "output", "OUT", "the same as OUT", NULL, offsetof(struct options, output)},
 	{0, "list", NULL, "print the formats", NULL, offsetof(struct options, list)},
+	{0, "json", NULL, "with --list: as JSON", NULL, offsetof(struct options, json)},
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,
 	 offsetof(struct options, plain)},
 	{0, "split-size", "SIZE",
@@ -114,6 +117,32 @@ static void print_list(void)
 			printf("%s%s", i ? ", " : " (", e->suffixes[i]);
 		puts(e->suffixes[0] ? ")" : "");
 	}
+}
+
+static int print_list_json(void)
+{
+	struct json j = {0};
+	struct out o;
+
+	if (out_init(&o, STDOUT_FILENO))
+		return fail(ENOMEM, "out of memory");
+	j.o = &o;
+	json_open(&j, NULL, '[');
+	for (const struct exporter *e = exporters; e->name; e++) {
+		json_open(&j, NULL, '{');
+		json_text(&j, "name", e->name);
+		json_text(&j, "what", e->help);
+		json_open(&j, "suffixes", '[');
+		for (unsigned int i = 0; i < 3 && e->suffixes[i]; i++)
+			json_text(&j, NULL, e->suffixes[i]);
+		json_close(&j, ']');
+		json_bool(&j, "calls", e->of_calls);
+		json_bool(&j, "folder", e->is_folder);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	out_text(&o, "\n");
+	return out_end_stdout(&o, 0, "the list");
 }
 
 static bool asks_for_part(const struct view *v)
@@ -161,6 +190,10 @@ static int run_convert(const struct command *c, int argc, char **argv)
 	status = options_parse(c, (void *[]){&opt, &opt.view}, &argc, &argv);
 	if (status >= 0)
 		return status;
+	if (opt.json && !opt.list)
+		return options_wrong(c, "--json goes with --list");
+	if (opt.json)
+		return cmd_end(print_list_json());
 	if (opt.list) {
 		print_list();
 		return 0;

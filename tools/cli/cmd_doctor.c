@@ -22,6 +22,7 @@
 #include "tools/record/inspect.h"
 #include "tools/target/kept.h"
 #include "tools/target/names.h"
+#include "tools/text/json.h"
 
 #define THE_FLAG "-fpatchable-function-entry=6"
 
@@ -325,6 +326,59 @@ static int print_all(const struct meta *m, const struct launch *l, const struct 
 	return 0;
 }
 
+static void put_refused_json(struct json *j, const struct meta *m, uint32_t i)
+{
+	uint32_t by_reason[NR_REASONS] = {0};
+
+	for (uint32_t r = 0; r < m->nr_refused; r++)
+		if (m->refused[r].object == i)
+			by_reason[reason_of(&m->refused[r])]++;
+	json_open(j, "reasons", '[');
+	for (unsigned int r = 0; r < NR_REASONS; r++) {
+		if (!by_reason[r])
+			continue;
+		json_open(j, NULL, '{');
+		json_text(j, "what", reasons[r].what);
+		json_text(j, "remedy", reasons[r].remedy);
+		json_number(j, "functions", by_reason[r]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+/* All objects, with the numbers of the text. */
+static int print_json(const struct meta *m, const struct launch *l)
+{
+	struct json j = {0};
+	struct out o;
+
+	if (out_init(&o, STDOUT_FILENO))
+		return fail(ENOMEM, "out of memory");
+	j.o = &o;
+	json_open(&j, NULL, '{');
+	json_text(&j, "program", l->path);
+	json_text(&j, "image", l->image);
+	json_number(&j, "functions", m->nr_functions);
+	json_open(&j, "objects", '[');
+	for (uint32_t i = 0; i < m->nr_objects; i++) {
+		const struct area_object *object = &m->objects[i];
+
+		json_open(&j, NULL, '{');
+		json_text(&j, "path", meta_string(m, object->path));
+		json_text(&j, "left_alone", left_alone(object));
+		json_bool(&j, "system", is_system_library(m, i));
+		json_number(&j, "functions", object->nr_functions);
+		json_number(&j, "refused", object->nr_refused);
+		put_refused_json(&j, m, i);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_text(&j, "status", m->status);
+	json_close(&j, '}');
+	out_text(&o, "\n");
+	return out_end_stdout(&o, 0, "to stdout");
+}
+
 static const struct flag flag_rows[] = {
 	{'a', "all", NULL, "list the functions by name", NULL, offsetof(struct flags, all)},
 	{'v', NULL, NULL, "list those that cannot be traced, each with its reason", NULL,
@@ -334,8 +388,9 @@ static const struct flag flag_rows[] = {
 	{0, "unmodified", NULL,
 	 "show what of PROG `record --unmodified` traces, which needs no flag", NULL,
 	 offsetof(struct flags, unmodified)},
-	{0, "json", NULL, "without PROG: the machine as a line of JSON", NULL,
-	 offsetof(struct flags, json)},
+	{0, "json", NULL,
+	 "as JSON: the objects of PROG with their numbers of functions; without PROG the machine",
+	 NULL, offsetof(struct flags, json)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
@@ -350,8 +405,11 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (!argc && (flags.all || flags.verbose || flags.object || flags.unmodified))
 		return options_wrong(c, "no program is named");
-	if (argc && flags.json)
-		return options_wrong(c, "--json is of the machine, without a program: %s", argv[0]);
+	if (argc && flags.json && (flags.all || flags.verbose || flags.object))
+		return options_wrong(c, "--json has numbers of functions alone: leave out %s",
+				     flags.all	     ? "--all"
+				     : flags.verbose ? "-v"
+						     : "--object");
 	pager_begin();
 	if (!argc) {
 		err = doctor_machine(flags.json);
@@ -365,11 +423,11 @@ static int run(const struct command *c, int argc, char **argv)
 	err = inspect_program(&l, argv, &m);
 	if (err)
 		return cmd_end(err);
-	err = print_all(m, &l, &flags);
+	err = flags.json ? print_json(m, &l) : print_all(m, &l, &flags);
 	if (err)
 		note("%s", fail_text());
 	err = err || !m->nr_functions;
-	if (!areas_dir_find(&dir, geteuid())) {
+	if (!flags.json && !areas_dir_find(&dir, geteuid())) {
 		kept_print(&dir, false);
 		areas_dir_close(&dir);
 	}

@@ -73,6 +73,8 @@ static const struct flag flags[] = {
 	 "with -c: interrupts (signal handlers) within the calls that they interrupted, and where "
 	 "another thread goes on",
 	 NULL, AT(kd.interlace)},
+	{0, "json", NULL, "all columns, or with -c the calls, as JSON, times in ns", NULL,
+	 AT(kd.json)},
 	{0, "names", "FILE",
 	 "names for a log's bare addresses: a program, a System.map, or a trace.dat", NULL,
 	 AT(names)},
@@ -117,6 +119,11 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "-l and -i are of the call trace: with -c");
 	if (opt.kd.trace && (opt.kd.columns || opt.kd.sort))
 		return options_wrong(c, "-f and -s are of the table: without -c");
+	if (opt.kd.json && (opt.kd.columns || opt.kd.locals || opt.kd.interlace))
+		return options_wrong(c, "--json has all columns: leave out -%s",
+				     opt.kd.columns  ? "f"
+				     : opt.kd.locals ? "l"
+						     : "i");
 	view_init(&v);
 	v.path = path;
 	err = print(&opt, &v);

@@ -14,12 +14,14 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/control.h"
+#include "tools/cli/text_json.h"
 #include "tools/reader/reader.h"
 #include "tools/record/record.h"
 #include "tools/text/leak_text.h"
 
 struct options {
 	struct control_which which;
+	bool json;
 	unsigned long long bytes; /* one stack for each such number of bytes */
 };
 
@@ -36,12 +38,45 @@ static int of_process(const struct options *opt)
 
 	if (err)
 		return cmd_end(err);
-	err = control_print(t, print_file, file);
+	err = opt->json ? text_json_print(t, file, text_json_leaks)
+			: control_print(t, print_file, file);
 	target_put(t);
 	return cmd_end(err);
 }
 
-static int show(const char *path)
+static int keep(void *arg, const char *text, size_t bytes)
+{
+	return fwrite(text, 1, bytes, arg) == bytes ? 0 : -ENOMEM;
+}
+
+/* The text of the leaks as JSON. */
+static int print_json(struct reader *r, struct out *o)
+{
+	struct json j = {.o = o};
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *f = open_memstream(&text, &bytes);
+	struct out kept;
+	int ret;
+
+	if (!f || out_init_sink(&kept, keep, f)) {
+		if (f)
+			fclose(f);
+		free(text);
+		return fail(ENOMEM, "out of memory");
+	}
+	ret = leak_text_print(r, &kept);
+	if ((out_end(&kept) || fclose(f)) && !ret)
+		ret = fail(ENOMEM, "out of memory");
+	if (!ret) {
+		text_json_leaks(&j, text);
+		out_text(o, "\n");
+	}
+	free(text);
+	return ret;
+}
+
+static int show(const char *path, bool json)
 {
 	struct reader *r;
 	struct out o;
@@ -53,7 +88,7 @@ static int show(const char *path)
 	if (out_init(&o, STDERR_FILENO)) {
 		ret = fail(ENOMEM, "out of memory");
 	} else {
-		ret = leak_text_print(r, &o);
+		ret = json ? print_json(r, &o) : leak_text_print(r, &o);
 		if (out_end(&o) && !ret)
 			ret = fail(EIO, "cannot write the leaks");
 	}
@@ -87,7 +122,7 @@ static int of_program(const struct options *opt, char **argv)
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	status = record(&rec);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	if (!access(path, R_OK) && show(path)) {
+	if (!access(path, R_OK) && show(path, opt->json)) {
 		note("%s", fail_text());
 		status = status ? status : CMD_OURS;
 	}
@@ -116,6 +151,7 @@ static const struct flag flags[] = {
 	 "stack of "
 	 "each block)",
 	 take_bytes, 0},
+	{0, "json", NULL, "as JSON", NULL, offsetof(struct options, json)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)

@@ -6,9 +6,10 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/cli/pager.h"
+#include "tools/cli/text_json.h"
 
 struct stack {
-	bool start, stop, reset;
+	bool start, stop, reset, json;
 };
 
 static const struct flag flags[] = {
@@ -17,6 +18,7 @@ static const struct flag flags[] = {
 	{0, "stop", NULL, "no longer; what was found stays", NULL, offsetof(struct stack, stop)},
 	{0, "reset", NULL, "forget how deep it was: the next one that is seen takes its place",
 	 NULL, offsetof(struct stack, reset)},
+	{0, "json", NULL, "print it as JSON", NULL, offsetof(struct stack, json)},
 	FLAGS_END};
 
 static int print(struct target *t, const char *file, struct out *o)
@@ -32,7 +34,8 @@ static int act(struct target *t, const struct stack *s)
 		return target_set(t, "stack_tracer_enabled", "0");
 	if (s->reset)
 		return target_set(t, "stack_max_size", "0");
-	return control_print(t, print, "stack_trace");
+	return s->json ? text_json_print(t, "stack_trace", text_json_stack)
+		       : control_print(t, print, "stack_trace");
 }
 
 static int run(const struct command *c, int argc, char **argv)
@@ -46,6 +49,11 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (s.start + s.stop + s.reset > 1)
 		return options_wrong(c, "--start, --stop and --reset: one at a time");
+	if (s.json && (s.start || s.stop || s.reset))
+		return options_wrong(c, "--json prints the stack: leave out --%s",
+				     s.start  ? "start"
+				     : s.stop ? "stop"
+					      : "reset");
 	err = control_open(&t, &which, false);
 	if (err)
 		return cmd_end(err);

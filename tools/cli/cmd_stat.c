@@ -10,20 +10,23 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/cli/pager.h"
+#include "tools/text/json.h"
 
 struct flags {
-	bool top, options;
+	bool top, options, json;
 };
 
 struct stat_of {
 	struct control_buffers buffers;
 	struct flags flags;
 	unsigned int nr; /* that were printed */
+	struct json j;	 /* of --json */
 };
 
 static const struct flag flags[] = {
 	{'t', NULL, NULL, "with -B: the process itself, too", NULL, offsetof(struct flags, top)},
 	{'o', NULL, NULL, "its options, too", NULL, offsetof(struct flags, options)},
+	{0, "json", NULL, "all of these settings as JSON", NULL, offsetof(struct flags, json)},
 	FLAGS_END};
 
 /* A text in memory that grows. */
@@ -91,8 +94,8 @@ static char *line(char **rest)
 
 /* Call @put for each event of @system, or of each system where it is NULL. */
 static void each_event(struct target *t, const char *system, const char *file,
-		       void (*put)(const char *system, const char *event, char *text, bool *first),
-		       bool *first)
+		       void (*put)(const char *system, const char *event, char *text, void *arg),
+		       void *arg)
 {
 	char dir[256], path[600];
 	char *names, *rest, *name, *text;
@@ -101,21 +104,22 @@ static void each_event(struct target *t, const char *system, const char *file,
 	names = rest = folders(t, dir);
 	while ((name = line(&rest))) {
 		if (!system) {
-			each_event(t, name, file, put, first);
+			each_event(t, name, file, put, arg);
 			continue;
 		}
 		snprintf(path, sizeof(path), "%s/%s/%s", dir, name, file);
 		text = text_of(t, path);
 		if (text)
-			put(system, name, text, first);
+			put(system, name, text, arg);
 		free(text);
 	}
 	free(names);
 }
 
 static void put_lines(const char *title, const char *system, const char *event, char *text,
-		      bool *first)
+		      void *arg)
 {
+	bool *first = arg;
 	char *l;
 
 	while ((l = line(&text))) {
@@ -128,18 +132,20 @@ static void put_lines(const char *title, const char *system, const char *event, 
 	}
 }
 
-static void put_filter(const char *system, const char *event, char *text, bool *first)
+static void put_filter(const char *system, const char *event, char *text, void *arg)
 {
-	put_lines("Filters", system, event, text, first);
+	put_lines("Filters", system, event, text, arg);
 }
 
-static void put_trigger(const char *system, const char *event, char *text, bool *first)
+static void put_trigger(const char *system, const char *event, char *text, void *arg)
 {
-	put_lines("Triggers", system, event, text, first);
+	put_lines("Triggers", system, event, text, arg);
 }
 
-static void put_enabled(const char *system, const char *event, char *text, bool *first)
+static void put_enabled(const char *system, const char *event, char *text, void *arg)
 {
+	bool *first = arg;
+
 	if (*text != '1')
 		return;
 	if (*first)
@@ -304,6 +310,112 @@ static void put_instances(struct target *t)
 	free(names);
 }
 
+/* A file's lines that are no comments, as an array; none where it is not there. */
+static void json_lines(struct json *j, struct target *t, const char *path, const char *name)
+{
+	char *text = text_of(t, path), *rest = text, *l;
+
+	json_open(j, name, '[');
+	while ((l = line(&rest)))
+		json_text(j, NULL, l);
+	json_close(j, ']');
+	free(text);
+}
+
+static void json_file(struct json *j, struct target *t, const char *path, const char *name)
+{
+	char *text = text_of(t, path), *from;
+
+	/* of a list, the word that is chosen */
+	from = text ? strchr(text, '[') : NULL;
+	if (from) {
+		from[strcspn(from, "]")] = '\0';
+		from++;
+	}
+	json_text(j, name, from ? from : text);
+	free(text);
+}
+
+static void json_event_lines(const char *system, const char *event, char *text, void *arg)
+{
+	struct json *j = arg;
+	char name[300], *l;
+
+	while ((l = line(&text))) {
+		if (!strcmp(l, "none"))
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", system, event);
+		json_open(j, NULL, '{');
+		json_text(j, "event", name);
+		json_text(j, "text", l);
+		json_close(j, '}');
+	}
+}
+
+static void json_options(struct json *j, struct target *t)
+{
+	struct kept names = {0};
+	char path[300], *rest, *name, *on;
+
+	t->ops->files(t, "options", keep_file, &names);
+	rest = names.text;
+	json_open(j, "options", '{');
+	while ((name = line(&rest))) {
+		snprintf(path, sizeof(path), "options/%s", name);
+		on = text_of(t, path);
+		if (on)
+			json_bool(j, name, *on == '1');
+		free(on);
+	}
+	json_close(j, '}');
+	free(names.text);
+}
+
+static void put_json(struct target *t, const char *name, struct stat_of *s, const char *on)
+{
+	static const struct {
+		const char *path, *name;
+		bool lines;
+	} files[] = {{"current_tracer", "tracer", false},
+		     {"set_event", "events", true},
+		     {"set_ftrace_filter", "function_filter", true},
+		     {"set_ftrace_notrace", "function_notrace", true},
+		     {"set_graph_function", "graph_function", true},
+		     {"set_graph_notrace", "graph_notrace", true},
+		     {"buffer_size_kb", "buffer_size_kb", false},
+		     {"buffer_total_size_kb", "buffer_total_size_kb", false},
+		     {"trace_clock", "clock", false},
+		     {"tracing_cpumask", "cpumask", false},
+		     {"tracing_max_latency", "max_latency", false},
+		     {"kprobe_events", "kprobe_events", true},
+		     {"uprobe_events", "uprobe_events", true},
+		     {"error_log", "error_log", true}};
+	char *names, *rest, *one;
+
+	json_open(&s->j, NULL, '{');
+	json_text(&s->j, "instance", name);
+	json_bool(&s->j, "tracing", *on == '1');
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		(files[i].lines ? json_lines : json_file)(&s->j, t, files[i].path, files[i].name);
+	json_open(&s->j, "filters", '[');
+	each_event(t, NULL, "filter", json_event_lines, &s->j);
+	json_close(&s->j, ']');
+	json_open(&s->j, "triggers", '[');
+	each_event(t, NULL, "trigger", json_event_lines, &s->j);
+	json_close(&s->j, ']');
+	if (s->flags.options)
+		json_options(&s->j, t);
+	if (!name) {
+		names = rest = folders(t, "instances");
+		json_open(&s->j, "instances", '[');
+		while ((one = line(&rest)))
+			json_text(&s->j, NULL, one);
+		json_close(&s->j, ']');
+		free(names);
+	}
+	json_close(&s->j, '}');
+}
+
 static int put(struct target *t, const char *name, void *arg)
 {
 	struct stat_of *s = arg;
@@ -313,6 +425,12 @@ static int put(struct target *t, const char *name, void *arg)
 	if (!on) {
 		free(tracer);
 		return fail(ENODATA, "tracing_on: it cannot be read");
+	}
+	if (s->flags.json) {
+		put_json(t, name, s, on);
+		free(on);
+		free(tracer);
+		return 0;
 	}
 	if (s->nr++)
 		printf("---------------\n");
@@ -348,12 +466,26 @@ static int put(struct target *t, const char *name, void *arg)
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct stat_of s = {0};
+	struct out o;
 	int status = options_parse(c, (void *[]){&s.buffers, &s.flags}, &argc, &argv);
 
 	if (status >= 0)
 		return status;
 	s.buffers.top = s.flags.top;
+	if (s.flags.json && out_init(&o, STDOUT_FILENO))
+		return cmd_end(fail(ENOMEM, "out of memory"));
+	s.j.o = &o;
+	if (s.flags.json)
+		json_open(&s.j, NULL, '[');
 	status = control_buffers_run(&s.buffers, put, &s);
+	if (s.flags.json) {
+		int err;
+
+		json_close(&s.j, ']');
+		out_text(&o, "\n");
+		err = out_end_stdout(&o, 0, "the settings");
+		return err ? cmd_end(err) : status;
+	}
 	if (fflush(stdout) && errno != EPIPE)
 		return cmd_end(fail_errno(errno, "cannot write to stdout"));
 	return status;

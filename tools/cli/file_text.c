@@ -7,8 +7,8 @@
 
 #include "tools/base/fail.h"
 
-static int print_file(const char *path, int (*print)(struct reader *r, struct out *o),
-		      const char *what)
+int file_text_print(const char *path, int (*print)(struct reader *r, struct out *o),
+		    const char *what)
 {
 	struct reader *r;
 	struct out o;
@@ -32,5 +32,5 @@ int file_text_run(const struct command *c, int argc, char **argv,
 
 	if (status < 0)
 		status = cmd_take_file(c, argc, argv, &path);
-	return status >= 0 ? status : cmd_end(print_file(path, print, what));
+	return status >= 0 ? status : cmd_end(file_text_print(path, print, what));
 }

@@ -16,4 +16,8 @@
 int file_text_run(const struct command *c, int argc, char **argv,
 		  int (*print)(struct reader *r, struct out *o), const char *what);
 
+/* file_text_print() - the printing alone, of the file @path. Return: 0 or -errno with fail() set. */
+int file_text_print(const char *path, int (*print)(struct reader *r, struct out *o),
+		    const char *what);
+
 #endif

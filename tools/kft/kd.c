@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See kd.h: the sums, and the table. */
 #include "tools/kft/kd.h"
+#include "tools/text/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -230,11 +231,28 @@ static void put_column(const struct kd *kd, struct out *o, const struct column *
 	}
 }
 
+/* All columns; times in ns. */
+static void put_row_json(const struct kd *kd, struct json *j, const struct kd_function *f)
+{
+	json_open(j, NULL, '{');
+	json_text(j, "name", f->name);
+	json_number(j, "count", f->count);
+	json_number(j, "time", f->ns);
+	json_number(j, "average", f->count ? f->ns / f->count : 0);
+	json_number(j, "local", f->local);
+	json_bool(j, "filtered", f->marks & KD_FILTERED);
+	json_bool(j, "switched", f->marks & KD_SWITCHED);
+	json_text(j, "max_sub", f->child_count ? kd->functions[f->child].name : NULL);
+	json_number(j, "max_sub_count", f->child_count);
+	json_close(j, '}');
+}
+
 static int table(struct kd *kd, const struct kd_options *opt, struct out *o, uint8_t *marks)
 {
 	const char *letters = opt->columns ? opt->columns : KD_USUAL_COLUMNS;
 	struct order order = {kd, opt->sort ? opt->sort : 't'};
 	struct kd_function *rows;
+	struct json j = {.o = o};
 	unsigned int nr = 0;
 
 	find_children(kd);
@@ -247,6 +265,12 @@ static int table(struct kd *kd, const struct kd_options *opt, struct out *o, uin
 	qsort_r(rows, nr, sizeof(*rows), compare, &order);
 	if (opt->first && opt->first < nr)
 		nr = opt->first;
+	for (unsigned int i = 0; i < nr && opt->json; i++)
+		put_row_json(kd, &j, &rows[i]);
+	if (opt->json) {
+		free(rows);
+		return 0;
+	}
 	put_head(o, letters);
 	for (unsigned int i = 0; i < nr && !o->err; i++) {
 		for (const char *l = letters; *l; l++) {
@@ -263,6 +287,13 @@ static int table(struct kd *kd, const struct kd_options *opt, struct out *o, uin
 
 int kd_print(struct kd *kd, const struct kd_options *opt, struct out *o, uint8_t *marks)
 {
+	int ret;
+
 	*marks = 0;
-	return opt->trace ? kd_trace(kd, opt, o, marks) : table(kd, opt, o, marks);
+	if (opt->json)
+		out_text(o, "[");
+	ret = opt->trace ? kd_trace(kd, opt, o, marks) : table(kd, opt, o, marks);
+	if (opt->json)
+		out_text(o, "]\n");
+	return ret;
 }

@@ -71,7 +71,7 @@ struct kd_options {
 	uint64_t min_ns;     /* functions of at least so much time */
 	const char *columns; /* letters; NULL: the usual ones */
 	char sort;	     /* a letter; 0: time */
-	bool trace, locals, interlace;
+	bool trace, locals, interlace, json;
 };
 
 /* The letters of columns, and those of the usual ones. */

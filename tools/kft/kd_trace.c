@@ -12,6 +12,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/kft/kd.h"
+#include "tools/text/json.h"
 
 #define MAX_INDENT 100u
 
@@ -90,15 +91,43 @@ static void interlace(struct place *at, struct out *o, const struct kd_call *c)
 	}
 }
 
-int kd_trace(struct kd *kd, const struct kd_options *opt, struct out *o, uint8_t *marks)
+static void put_head(const struct kd_options *opt, struct out *o)
 {
-	struct place at = {.kd = kd, .opt = opt};
-	unsigned int nr = 0;
-
 	out_printf(o, "%-10s %-10s %s%7s Trace\n", " Entry", " Duration",
 		   opt->locals ? " Local       " : "", "Pid");
 	out_printf(o, "---------- ---------- %s------- ---------------------------------\n",
 		   opt->locals ? "------------ " : "");
+}
+
+/* Times in ns. */
+static void put_call_json(const struct kd *kd, struct json *j, const struct kd_call *c)
+{
+	json_open(j, NULL, '{');
+	json_text(j, "name", kd->functions[c->function].name);
+	json_number(j, "entry", c->at);
+	if (c->no_time) {
+		json_null(j, "duration");
+		json_null(j, "local");
+	} else {
+		json_number(j, "duration", c->ns);
+		json_number(j, "local", c->local);
+	}
+	json_bool(j, "filtered", c->marks & KD_FILTERED);
+	json_bool(j, "switched", c->marks & KD_SWITCHED);
+	json_number(j, "pid", (uint64_t)(c->pid < 0 ? 0 : c->pid));
+	json_number(j, "depth", c->depth);
+	json_bool(j, "interrupt", c->interrupt);
+	json_close(j, '}');
+}
+
+int kd_trace(struct kd *kd, const struct kd_options *opt, struct out *o, uint8_t *marks)
+{
+	struct place at = {.kd = kd, .opt = opt};
+	struct json j = {.o = o};
+	unsigned int nr = 0;
+
+	if (!opt->json)
+		put_head(opt, o);
 	for (size_t i = 0; i < kd->nr_calls && !o->err; i++) {
 		const struct kd_call *c = &kd->calls[i];
 
@@ -106,6 +135,10 @@ int kd_trace(struct kd *kd, const struct kd_options *opt, struct out *o, uint8_t
 			continue;
 		if (opt->first && nr++ == opt->first)
 			break;
+		if (opt->json) {
+			put_call_json(kd, &j, c);
+			continue;
+		}
 		if (opt->interlace)
 			interlace(&at, o, c);
 		put_call(&at, o, c, marks);

@@ -11,6 +11,7 @@
 #include "tools/analysis/merge.h"
 #include "tools/base/fail.h"
 #include "tools/code/symbols.h"
+#include "tools/text/json.h"
 #include "tools/text/xml.h"
 
 #define WIDTH	  1200.0
@@ -138,7 +139,29 @@ static void put_graph(struct reader *r, struct out *o, const struct bars *b)
 	out_text(o, "</svg>\n");
 }
 
-int boot_graph_print(struct reader *r, struct out *o)
+static void put_json(struct reader *r, struct out *o, const struct bars *b)
+{
+	struct json j = {.o = o};
+
+	json_open(&j, NULL, '[');
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct bar *bar = &b->at[i];
+		const struct symbol *sym = symbols_find(r->symbols, bar->function);
+
+		json_open(&j, NULL, '{');
+		json_text(&j, "name", sym ? sym->name : NULL);
+		json_number(&j, "address", bar->function);
+		json_number(&j, "tid", (uint64_t)bar->pid);
+		json_number(&j, "start", bar->start);
+		json_number(&j, "duration", bar->ns);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	out_text(o, "\n");
+}
+
+static int print(struct reader *r, struct out *o,
+		 void (*put)(struct reader *r, struct out *o, const struct bars *b))
 {
 	struct merge *m = merge_new(r);
 	const struct record *rec;
@@ -159,8 +182,18 @@ int boot_graph_print(struct reader *r, struct out *o)
 			   "PROGRAM` records them");
 	if (!ret) {
 		qsort(b.at, b.nr, sizeof(*b.at), by_start);
-		put_graph(r, o, &b);
+		put(r, o, &b);
 	}
 	free(b.at);
 	return ret;
+}
+
+int boot_graph_print(struct reader *r, struct out *o)
+{
+	return print(r, o, put_graph);
+}
+
+int boot_graph_json(struct reader *r, struct out *o)
+{
+	return print(r, o, put_json);
 }

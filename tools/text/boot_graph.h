@@ -13,4 +13,7 @@
  */
 int boot_graph_print(struct reader *r, struct out *o);
 
+/* boot_graph_json() - the same as a line of JSON, times in ns. Return: as boot_graph_print(). */
+int boot_graph_json(struct reader *r, struct out *o);
+
 #endif

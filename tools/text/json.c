@@ -2,6 +2,7 @@
 /* See json.h. Tests: tests/unit/test_json.c. */
 #include "tools/text/json.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
 #include "tools/text/utf8.h"
@@ -28,4 +29,62 @@ void json_put(struct out *o, const char *text)
 			out_text(o, "\\ufffd");
 	}
 	out_text(o, "\"");
+}
+
+static void member(struct json *j, const char *name)
+{
+	if (j->more)
+		out_text(j->o, ", ");
+	j->more = true;
+	if (!name)
+		return;
+	json_put(j->o, name);
+	out_text(j->o, ": ");
+}
+
+void json_open(struct json *j, const char *name, char bracket)
+{
+	const char text[] = {bracket, '\0'};
+
+	member(j, name);
+	out_text(j->o, text);
+	j->more = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	const char text[] = {bracket, '\0'};
+
+	out_text(j->o, text);
+	j->more = true;
+}
+
+void json_text(struct json *j, const char *name, const char *text)
+{
+	member(j, name);
+	json_put(j->o, text);
+}
+
+void json_number(struct json *j, const char *name, uint64_t n)
+{
+	member(j, name);
+	out_printf(j->o, "%" PRIu64, n);
+}
+
+void json_real(struct json *j, const char *name, double v, int digits)
+{
+	member(j, name);
+	out_printf(j->o, "%.*f", digits, v);
+}
+
+void json_bool(struct json *j, const char *name, bool v)
+{
+	member(j, name);
+	out_text(j->o, v ? "true" : "false");
+}
+
+void json_null(struct json *j, const char *name)
+{
+	member(j, name);
+	out_text(j->o, "null");
 }
