@@ -7,9 +7,11 @@ import contextlib
 import errno
 import os
 import re
+import signal
 import struct
 import subprocess
 import threading
+import time
 
 from mount_test import (BIN, main, mounted, need, nonblock, read, sub_buffer_events, until, write)
 from session_test import NEST, child_of, expect, failing, session, send, take
@@ -72,6 +74,43 @@ def test_pipe_in_order_of_time(w):
         assert stamps == sorted(stamps, key=lambda s: float(s[:-1]))
         assert read(f"{at}/trace").count(" <-") == 0
         assert write(f"{at}/current_tracer", "nop") == 0
+
+
+def mount_server(w):
+    """The process that serves the mount."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as f:
+            words = f.read().split(b"\0")
+            if b"mount" in words and w.path("mnt").encode() in words:
+                return int(pid)
+    raise AssertionError("no server")
+
+
+def test_pipe_of_a_server_that_is_late(w):
+    """The server of the mount does not run while a member comes and calls, for longer than a reader holds records
+    back: all come in order of time."""
+    with session(w, "late", boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at, texts, nr = f"{m}/late", [], 8
+        child_of(p, m)      # of one member nothing is held
+        server = mount_server(w)
+        t = threading.Thread(target=take, args=(f"{at}/trace_pipe", texts))
+        t.start()
+        for n in range(nr):
+            os.kill(server, signal.SIGSTOP)
+            send(p, "new")
+            expect(p, b"ready")
+            for who in ">", "", ">", "":
+                send(p, who + "20")
+                expect(p, b"20")
+            time.sleep(.08)     # what is held may go now
+            os.kill(server, signal.SIGCONT)
+            until(lambda n=n: b"".join(texts).count(b" <-") == 3 * 80 * (n + 1))
+        assert write(f"{at}/tracing_on", "0") == 0
+        t.join()
+        lines = b"".join(texts).decode().splitlines()
+        stamps = [line.split()[3] for line in lines]
+        assert stamps == sorted(stamps, key=lambda s: float(s[:-1]))
+        assert len({line.split()[0] for line in lines}) == nr + 1
 
 
 def test_raw_pages(w):

@@ -39,6 +39,7 @@ struct follow {
 	bool names;
 	bool joined;	      /* some have come since the reader was made */
 	uint64_t made_ns;     /* CLOCK_MONOTONIC before the reader's tables were read */
+	uint64_t known_ns;    /* of follow_known(); 0: all that there will be are known */
 	unsigned int nr_cpus; /* never changes: readers have arrays of this size */
 };
 
@@ -442,6 +443,11 @@ static int read_pages(struct follow *f, const bool *cpus)
 	return err ? err : some;
 }
 
+void follow_known(struct follow *f, uint64_t known_ns)
+{
+	f->known_ns = known_ns;
+}
+
 int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns)
 {
 	int err;
@@ -450,7 +456,7 @@ int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns)
 		return -ESTALE;
 	pages_again(f->pages); /* before the tables change beneath it */
 	/* older records are visible in all processes */
-	pages_hold(f->pages, hold_ns);
+	pages_hold(f->pages, hold_ns, hold_ns ? f->known_ns : 0);
 	err = refresh_all(f);
 	if (err)
 		return err < 0 ? err : -ESTALE;
@@ -460,10 +466,12 @@ int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns)
 /* A turn of a new reader whose tables have grown since: what was recorded before they were read. */
 static int turn_up_to_the_tables(struct follow *f, const bool *cpus, uint64_t hold_ns)
 {
-	uint64_t age = time_ns(CLOCK_MONOTONIC) - f->made_ns + 1;
+	uint64_t known_ns = f->made_ns - 1;
 
+	if (hold_ns && f->known_ns && f->known_ns < known_ns)
+		known_ns = f->known_ns;
 	pages_again(f->pages);
-	pages_hold(f->pages, age > hold_ns ? age : hold_ns);
+	pages_hold(f->pages, hold_ns, known_ns);
 	look_for_the_dead(f);
 	return read_pages(f, cpus);
 }

@@ -17,8 +17,11 @@
 
 #include "tools/reader/reader.h"
 
-/* A reader of several processes that may wait holds back records that are younger than this: within
- * that time a new process is found. */
+/*
+ * A reader of several processes that may wait holds back records that are younger than this, and those that are
+ * younger than the last look for processes (follow_known()): a thread that was stopped between the stamp and the
+ * store of a record for longer than this is the one case in which a record comes late.
+ */
 #define FOLLOW_HOLD_NS UINT64_C(50000000)
 
 struct follow;
@@ -44,6 +47,12 @@ void follow_close(struct follow *f);
  * turn says -ESTALE. Return: 0 or -errno with fail() set, when nothing will come of it.
  */
 int follow_add(struct follow *f, const struct followed *what);
+
+/*
+ * follow_known() - all processes are added that were there at CLOCK_MONOTONIC @known_ns: records from then on
+ * wait in turns that hold, as a process that is added later may have older ones. 0: no process will come.
+ */
+void follow_known(struct follow *f, uint64_t known_ns);
 
 /* Its reader: another one after follow_renew(). Owned by @f. */
 struct reader *follow_reader(struct follow *f);

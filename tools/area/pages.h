@@ -126,10 +126,10 @@ int pages_ready(struct pages *p);
 
 /*
  * pages_hold() - a turn begins: until the next call, records wait that are younger than @ns
- * nanoseconds before this moment. So a turn has all of a thread's records up to its last one.
- * Before pages are read and added.
+ * nanoseconds before this moment, and those from CLOCK_MONOTONIC @known_ns on (0: none of these). So a turn has
+ * all of a thread's records up to its last one. Before pages are read and added.
  */
-void pages_hold(struct pages *p, uint64_t ns);
+void pages_hold(struct pages *p, uint64_t ns, uint64_t known_ns);
 
 /* Of a page that was read. */
 struct page_taken {

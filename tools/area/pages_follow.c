@@ -109,10 +109,12 @@ void pages_get_reported(struct pages *p, uint32_t member, unsigned int cpu, uint
 	*overrun = reported[1];
 }
 
-void pages_hold(struct pages *p, uint64_t ns)
+void pages_hold(struct pages *p, uint64_t ns, uint64_t known_ns)
 {
 	p->hold_ns = ns;
 	p->turn_ns = time_ns(CLOCK_MONOTONIC);
+	if (known_ns && known_ns < p->turn_ns && p->turn_ns - known_ns > ns)
+		p->hold_ns = p->turn_ns - known_ns;
 	p->turn_stamp = machine_has_counter() ? machine_counter() : 0;
 	p->horizon = UINT64_MAX;
 }

@@ -37,10 +37,16 @@ static void add(void *arg, const struct image *t)
 /* Take in new members. Return: whether there is a pipe. */
 static bool join(struct members_pipe *x, bool look)
 {
+	uint64_t looked_ns;
+
 	if (look)
 		session_look(x->s, false);
+	/* of that look, or of a later one */
+	looked_ns = session_looked(x->s);
 	pthread_mutex_lock(&x->lock);
 	members_join(&x->members, x->s, add, x);
+	if (x->pipe)
+		pipe_known(x->pipe, looked_ns);
 	pthread_mutex_unlock(&x->lock);
 	return x->pipe;
 }
@@ -80,7 +86,7 @@ ssize_t members_pipe_read(struct members_pipe *x, char *buf, size_t bytes, bool 
 	for (;;) {
 		ssize_t n;
 
-		join(x, nonblock);
+		join(x, true);
 		n = pipe_look(x->pipe, buf, bytes, !nonblock);
 		if (n != -EAGAIN || nonblock)
 			return n;

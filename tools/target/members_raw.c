@@ -37,10 +37,16 @@ static void add(void *arg, const struct image *t)
 
 struct raw *members_raw_now(struct members_raw *x, bool look)
 {
+	uint64_t looked_ns;
+
 	if (look)
 		session_look(x->s, false);
+	/* of that look, or of a later one */
+	looked_ns = session_looked(x->s);
 	pthread_mutex_lock(&x->lock);
 	members_join(&x->members, x->s, add, x);
+	if (x->raw)
+		raw_known(x->raw, looked_ns);
 	pthread_mutex_unlock(&x->lock);
 	return x->raw;
 }

@@ -110,6 +110,13 @@ int pipe_add(struct pipe *x, const struct image *t)
 	return err;
 }
 
+void pipe_known(struct pipe *x, uint64_t known_ns)
+{
+	pthread_mutex_lock(&x->lock);
+	follow_known(x->f, known_ns);
+	pthread_mutex_unlock(&x->lock);
+}
+
 void pipe_close(struct pipe *x)
 {
 	trace_stream_free(x->s);

@@ -24,6 +24,9 @@ void pipe_close(struct pipe *x);
  */
 int pipe_add(struct pipe *x, const struct image *t);
 
+/* follow_known() of it. */
+void pipe_known(struct pipe *x, uint64_t known_ns);
+
 /*
  * pipe_look() - read what is there now, without waiting. @hold: with several processes, leave
  * records so young that older ones of another process may still come. Return: as pipe_read().

@@ -158,6 +158,13 @@ static void count(struct raw *x, unsigned int cpu, int change)
 	pthread_mutex_unlock(&x->lock);
 }
 
+void raw_known(struct raw *x, uint64_t known_ns)
+{
+	pthread_mutex_lock(&x->lock);
+	follow_known(x->f, known_ns);
+	pthread_mutex_unlock(&x->lock);
+}
+
 void raw_join(struct raw *x, unsigned int cpu)
 {
 	count(x, cpu, 1);

@@ -31,6 +31,9 @@ uint32_t raw_page_bytes(const struct raw *x);
  */
 int raw_add(struct raw *x, const struct image *t);
 
+/* follow_known() of it. */
+void raw_known(struct raw *x, uint64_t known_ns);
+
 /* From now on, until as many calls of raw_leave(), records of @cpu are taken. Records of CPUs that
  * no reader has joined stay. */
 void raw_join(struct raw *x, unsigned int cpu);

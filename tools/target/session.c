@@ -383,6 +383,16 @@ void session_look(struct session *s, bool now)
 	pthread_mutex_unlock(&s->lock);
 }
 
+uint64_t session_looked(struct session *s)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&s->lock);
+	ns = s->looked_ns;
+	pthread_mutex_unlock(&s->lock);
+	return ns;
+}
+
 struct process *session_first(struct session *s)
 {
 	struct process *p = NULL;

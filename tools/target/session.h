@@ -56,6 +56,9 @@ unsigned int session_members(struct session *s, struct process ***out);
  */
 void session_look(struct session *s, bool now);
 
+/* When the last look for members began, by CLOCK_MONOTONIC: all that were there then are known. */
+uint64_t session_looked(struct session *s);
+
 /* A member whose files represent all; release it with process_put(). NULL: there is none. */
 struct process *session_first(struct session *s);
 
