@@ -513,11 +513,14 @@ def test_did_you_mean(w):
         for words, text in ((["start", "-P", p.pid, "-p", "functoin_graph"], "did you mean function_graph?"),
                             (["start", "-P", p.pid, "-e", "sched_swich"], "did you mean sched_switch?"),
                             (["start", "-P", p.pid, "-e", "sched:sched_swich"], "did you mean sched:sched_switch?"),
+                            (["start", "-P", p.pid, "-e", "syscalls:sys_enter_opne"], "did you mean syscalls:sys_enter_open?"),
                             (["start", "-P", p.pid, "-l", "laef"], "did you mean leaf?"),
                             (["set", "-P", p.pid, "current_tracer", "xyzzyxyzzy"], "vestige get available_tracers"),
                             (["start", "-P", p.pid, "-O", "ovrwrite"], "did you mean overwrite?")):
             err = w.run(*words, status=1).stderr.decode()
             assert text in err and err.count("\n") == 1, (words, err)
+    err = w.run("record", "-q", "-e", "sys_exit_raed", "--", w.prog).stderr.decode()
+    assert "no event sys_exit_raed, did you mean syscalls:sys_exit_read?" in err, err
 
 
 def test_recover(w):

@@ -180,7 +180,7 @@ static bool suggest_event(int pid, const char *word, char *near, size_t bytes)
 		found = suggest_of(list, word, near, bytes);
 	free(list);
 	image_close(&t);
-	return found;
+	return found || suggest_syscall(word, near, bytes);
 }
 
 static void note_no_event(const struct meta *m, const char *word)

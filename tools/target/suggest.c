@@ -9,6 +9,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/nearest.h"
+#include "tools/text/syscall_names.h"
 
 struct words {
 	char **at;
@@ -60,6 +61,39 @@ bool suggest_of(char *list, const char *word, char *near, size_t bytes)
 	return nearest;
 }
 
+static const char *syscall_at(const void *arg, size_t i)
+{
+	const char *name;
+
+	(void)arg;
+	if (i >= syscall_nr_names)
+		return NULL;
+	/* a number without a name is no word's neighbour */
+	name = syscall_names_find(i);
+	return name ? name : "";
+}
+
+bool suggest_syscall(const char *word, char *near, size_t bytes)
+{
+	static const char *const begins[] = {"sys_enter_", "sys_exit_"};
+	const char *colon = strchr(word, ':'), *name = colon ? colon + 1 : word, *nearest;
+
+	if (colon && strncmp(word, "syscalls:", 9) != 0)
+		return false;
+	for (unsigned int i = 0; i < 2; i++) {
+		size_t n = strlen(begins[i]);
+
+		if (strncmp(name, begins[i], n) != 0)
+			continue;
+		nearest = nearest_name(name + n, syscall_at, NULL);
+		if (!nearest)
+			return false;
+		snprintf(near, bytes, "syscalls:%s%s", begins[i], nearest);
+		return true;
+	}
+	return false;
+}
+
 bool suggest(struct target *t, const char *list, const char *word, char *near, size_t bytes)
 {
 	struct target_text text;
@@ -69,5 +103,7 @@ bool suggest(struct target *t, const char *list, const char *word, char *near, s
 		return false;
 	found = suggest_of(text.at, word, near, bytes);
 	free(text.at);
+	if (!found && !strcmp(list, "available_events"))
+		found = suggest_syscall(word, near, bytes);
 	return found;
 }

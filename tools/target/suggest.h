@@ -16,4 +16,10 @@ bool suggest(struct target *t, const char *list, const char *word, char *near, s
 /* The same among the words of a text, which is cut up. */
 bool suggest_of(char *list, const char *word, char *near, size_t bytes);
 
+/*
+ * suggest_syscall() - the same for an event of the system syscalls, which a process has only while it is used: by
+ * the machine's system calls. @word: with the system or without.
+ */
+bool suggest_syscall(const char *word, char *near, size_t bytes);
+
 #endif
