@@ -20,8 +20,7 @@
 
 #define NR_BUCKETS 4096u
 #define NR_EVENTS  65536u
-#define NR_CPUS	   65536u /* of struct record */
-#define NO_THREAD  (-1)	  /* of a switch in a process's own recording: a thread that is not its */
+#define NR_CPUS	   65536u	   /* of struct record */
 #define AGENT	   "vestige-agent" /* the engine's own thread, whose records are no account of it */
 
 /* Of prev_state. */
@@ -49,21 +48,27 @@ enum what {
 	DESCRIPTOR,
 };
 
-/* Where the fields are, in the order of `names` below. */
+#define NR_FIELDS 5u
+#define NR_NEEDED 3u /* what comes behind may be missing */
+
+/* Where the fields are, in the order of `names` below; without bytes: the event has no such field. */
 struct kind {
 	uint8_t what;
 	struct {
 		uint16_t at, bytes;
-	} field[4];
+	} field[NR_FIELDS];
 	int32_t nr; /* of the system call that the event is about */
 };
 
 static const struct {
 	const char *system, *name;
 	enum what what;
-	const char *fields[4];
+	const char *fields[NR_FIELDS];
 } names[] = {
-	{"sched", "sched_switch", SWITCH, {"prev_pid", "prev_state", "next_pid"}},
+	{"sched",
+	 "sched_switch",
+	 SWITCH,
+	 {"prev_pid", "prev_state", "next_pid", "prev_comm", "next_comm"}},
 	{"sched", "sched_waking", WAKING, {"pid"}},
 	{"sched", "sched_wakeup", WAKING, {"pid"}},
 	{"sched", "sched_wakeup_new", WAKEUP_NEW, {"pid"}},
@@ -210,10 +215,12 @@ static void find_kind(struct kind *k, struct tep_event *ev)
 		if (strcmp(ev->system, names[i].system) || strcmp(ev->name, names[i].name))
 			continue;
 		k->what = (uint8_t)names[i].what;
-		for (unsigned int f = 0; f < 4 && names[i].fields[f]; f++) {
+		for (unsigned int f = 0; f < NR_FIELDS && names[i].fields[f]; f++) {
 			struct tep_format_field *field = tep_find_any_field(ev, names[i].fields[f]);
 
 			if (!field || field->offset < 0 || field->size < 0) {
+				if (f >= NR_NEEDED)
+					continue;
 				k->what = OTHER;
 				return;
 			}
@@ -329,6 +336,7 @@ static void change(struct sched *s, struct sched_thread *t, enum sched_state to,
 		t->blocked_before = ts - t->since;
 	t->state = to;
 	t->since = ts;
+	t->seen = 0;
 }
 
 static const char *sort_of(uint64_t flags)
@@ -418,15 +426,43 @@ static bool is_repeat(struct sched *s, const struct kind *k, const struct record
 	return repeat;
 }
 
+static void copy_comm(const struct kind *k, const struct record *rec, unsigned int field,
+		      char comm[TASK_COMM_BYTES])
+{
+	uint32_t of_field = k->field[field].bytes, most = TASK_COMM_BYTES - 1;
+	uint32_t bytes = of_field < most ? of_field : most;
+
+	if ((uint64_t)k->field[field].at + bytes <= rec->data_bytes)
+		memcpy(comm, (const char *)rec->data + k->field[field].at, bytes);
+}
+
+static void give_switch(struct sched *s, const struct kind *k, const struct record *rec,
+			struct sched_switch *sw)
+{
+	copy_comm(k, rec, 3, sw->prev_comm);
+	copy_comm(k, rec, 4, sw->next_comm);
+	sw->of_others = sw->prev != SCHED_NOT_KNOWN && sw->next != SCHED_NOT_KNOWN &&
+			!tasks_traced(s->r->tasks, sw->prev) &&
+			!tasks_traced(s->r->tasks, sw->next) && strcmp(sw->prev_comm, AGENT) &&
+			strcmp(sw->next_comm, AGENT);
+	s->ops->switched(s->arg, sw);
+}
+
 static void on_switch(struct sched *s, const struct kind *k, const struct record *rec)
 {
-	struct sched_thread *out = thread_of(s, pid_value(k, rec, 0));
-	struct sched_thread *in = thread_of(s, pid_value(k, rec, 2));
+	int32_t prev = pid_value(k, rec, 0), next = pid_value(k, rec, 2);
+	struct sched_thread *out = thread_of(s, prev), *in = thread_of(s, next);
+	struct sched_switch sw = {rec->cpu, record_buffer(rec), rec->ts, prev, next, out, in};
 
-	if (is_repeat(s, k, rec))
-		return;
+	sw.is_repeat = is_repeat(s, k, rec);
 	s->has_switches = true;
-	if (pid_value(k, rec, 2) != NO_THREAD) {
+	if (out && !sw.is_repeat && out->seen) /* the switch to it was not reported */
+		come(s, out, out->seen);
+	if (s->ops->switched)
+		give_switch(s, k, rec, &sw);
+	if (sw.is_repeat)
+		return;
+	if (next != SCHED_NOT_KNOWN) {
 		leave_unseen(s, rec->cpu, out, in, rec->ts);
 		s->running[rec->cpu] = in;
 	}
@@ -435,11 +471,8 @@ static void on_switch(struct sched *s, const struct kind *k, const struct record
 	if (out) {
 		out->process = process_of(rec);
 		out->cpu = rec->cpu;
-	}
-	if (s->ops->switched && (in || out))
-		s->ops->switched(s->arg, rec->cpu, rec->ts, out, in);
-	if (out)
 		leave(s, out, value(k, rec, 1), rec->ts);
+	}
 	if (in)
 		come(s, in, rec->ts);
 }
@@ -551,6 +584,16 @@ static void on_own(struct sched *s, const struct kind *k, const struct record *r
 	}
 }
 
+/* A thread that has an event runs. The switch that it leaves by is no sign of when it came. */
+static void note_seen(struct sched *s, const struct kind *k, const struct record *rec)
+{
+	struct sched_thread *t = k->what == SWITCH ? NULL : thread_of(s, rec->pid);
+
+	if (t && !t->seen && (t->state == SCHED_RUNNABLE || t->state == SCHED_BLOCKED) &&
+	    rec->ts > t->since)
+		t->seen = rec->ts;
+}
+
 static void on_record(struct sched *s, const struct record *rec)
 {
 	const struct kind *k;
@@ -561,6 +604,7 @@ static void on_record(struct sched *s, const struct record *rec)
 	if (rec->kind != RECORD_EVENT)
 		return;
 	k = kind_of(s, rec);
+	note_seen(s, k, rec);
 	switch (k->what) {
 	case OTHER:
 		break;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "tools/reader/reader.h"
+#include "tools/reader/tasks.h"
 
 #define SCHED_FRAMES 64u
 
@@ -55,10 +56,25 @@ struct sched_thread {
 	uint64_t nr_in;	  /* how often it came to a CPU */
 	uint64_t nr_delays, delays, max_delay, max_from;
 	uint64_t blocked_before, delay_before; /* of its last time on a CPU */
+	uint64_t seen; /* its first event in a state in which it does not run; 0 none */
 	/* what it is in; the module's */
 	bool in_syscall, in_lock, wants_stack;
 	struct sched_reason now, call; /* the lock that it waits for; the system call */
 	struct sched_thread *next;
+};
+
+/* What sched_switch.prev and next are where a process's own recording does not know the thread. */
+#define SCHED_NOT_KNOWN (-1)
+
+/* A context switch of a CPU, between any two threads. */
+struct sched_switch {
+	unsigned int cpu, buffer; /* record_buffer() */
+	uint64_t ts;
+	int32_t prev, next;		     /* pids; 0: the idle task; SCHED_NOT_KNOWN */
+	const struct sched_thread *out, *in; /* the same; NULL: it is no thread of the recording */
+	char prev_comm[TASK_COMM_BYTES], next_comm[TASK_COMM_BYTES]; /* ""; not known */
+	bool of_others; /* neither is a thread of a traced process, nor the engine's agent */
+	bool is_repeat; /* another buffer had the same switch before */
 };
 
 struct sched;
@@ -72,9 +88,8 @@ struct sched_ops {
 	 */
 	void (*slice)(void *arg, const struct sched_thread *t, enum sched_state next, uint64_t from,
 		      uint64_t to);
-	/* @out leaves a CPU, @in comes; either NULL: it is no thread of the recording. */
-	void (*switched)(void *arg, unsigned int cpu, uint64_t ts, const struct sched_thread *out,
-			 const struct sched_thread *in);
+	/* Before the states of both threads change. @sw: until it returns. */
+	void (*switched)(void *arg, const struct sched_switch *sw);
 };
 
 /*

@@ -45,7 +45,7 @@ static int write_version(int version, const char *path, struct reader *r,
 	if (!more)
 		return fail(ENOMEM, "out of memory");
 	if (opt->kernel)
-		more[nr++] = (struct dat_more){"kernel", opt->kernel};
+		more[nr++] = (struct dat_more){READER_KERNEL_BUFFER, opt->kernel};
 	for (unsigned int i = 0; i < opt->nr_more; i++)
 		more[nr++] = opt->more[i];
 	for (unsigned int i = 0; i < nr_further; i++)

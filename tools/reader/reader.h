@@ -31,6 +31,9 @@ struct formats;
 struct printks;
 
 /* Begins the texts that `record -k` writes into the kernel's buffer to compare its clock with ours. */
+/* The name that `record -k` gives to the buffer of the kernel's records. */
+#define READER_KERNEL_BUFFER "kernel"
+
 #define READER_CLOCK_MARK "vestige clock "
 
 /* For struct record.lost: records were lost, the number is not known. */

@@ -89,14 +89,18 @@ int tasks_trace(struct tasks *t, int32_t pid, int32_t tgid)
 	return 0;
 }
 
+bool tasks_has_comm(const struct tasks *t, int32_t pid)
+{
+	size_t i = lower_bound(t, pid);
+
+	return pid == 0 || (i < t->nr && t->at[i].pid == pid && t->at[i].comm[0]);
+}
+
 const char *tasks_comm(const struct tasks *t, int32_t pid)
 {
-	size_t i;
-
 	if (pid == 0)
 		return "<idle>";
-	i = lower_bound(t, pid);
-	return i < t->nr && t->at[i].pid == pid && t->at[i].comm[0] ? t->at[i].comm : "<...>";
+	return tasks_has_comm(t, pid) ? t->at[lower_bound(t, pid)].comm : "<...>";
 }
 
 int32_t tasks_tgid(const struct tasks *t, int32_t pid)

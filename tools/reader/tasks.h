@@ -35,6 +35,9 @@ int tasks_trace(struct tasks *t, int32_t pid, int32_t tgid);
 /* The thread's name; "<idle>" for 0, "<...>" if it is not known. Borrowed. */
 const char *tasks_comm(const struct tasks *t, int32_t pid);
 
+/* Whether the thread's name is known. */
+bool tasks_has_comm(const struct tasks *t, int32_t pid);
+
 /* The thread's process; 0 if it is not known. */
 int32_t tasks_tgid(const struct tasks *t, int32_t pid);
 

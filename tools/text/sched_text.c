@@ -261,16 +261,16 @@ static const char *map_name(struct sched_text *t, int32_t pid, bool *is_new)
 	return t->names[i].name;
 }
 
-static void switched(void *arg, unsigned int cpu, uint64_t ts, const struct sched_thread *out,
-		     const struct sched_thread *in)
+static void switched(void *arg, const struct sched_switch *sw)
 {
 	struct sched_text *t = arg;
+	const struct sched_thread *in = sw->in;
+	unsigned int cpu = sw->cpu;
 	bool is_new = false;
 	const char *name = ".";
 	char task[40];
 
-	(void)out;
-	if (t->view != SCHED_MAP || cpu >= t->r->nr_cpus)
+	if (t->view != SCHED_MAP || cpu >= t->r->nr_cpus || sw->is_repeat || (!in && !sw->out))
 		return;
 	if (in)
 		name = map_name(t, in->pid, &is_new);
@@ -278,7 +278,7 @@ static void switched(void *arg, unsigned int cpu, uint64_t ts, const struct sche
 	for (unsigned int i = 0; i < t->r->nr_cpus; i++)
 		out_printf(t->o, " %c%-2s", i == cpu ? '*' : ' ', t->cpus[i].name);
 	out_text(t->o, "  ");
-	put_time(t->o, t->r, ts);
+	put_time(t->o, t->r, sw->ts);
 	if (is_new)
 		out_printf(t->o, " %s => %s", name, task_name(t, in->pid, task));
 	out_text(t->o, "\n");

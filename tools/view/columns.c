@@ -33,10 +33,15 @@ struct building {
 	size_t room_functions;
 	uint32_t states[STATE_NR]; /* their names */
 	struct {
-		int32_t pid; /* what it runs; 0: no thread of the recording */
+		int32_t pid; /* what it runs; 0: the idle task, or not known */
 		uint64_t since;
+		size_t next_lost; /* of columns.lost: it, or an earlier one, is the first behind since */
+		char comm[TASK_COMM_BYTES];
 	} * cpus;
 	bool has_switches;
+	unsigned int
+		kernel_buffer; /* that has the kernel's switches; 0: none but the first buffer */
+	bool sees_all;	       /* switches of tasks that the recording is not of, too */
 	const struct columns_watch *watch; /* NULL: none */
 	uint32_t nr_taken;		   /* calls and events, for looks at the clock */
 	uint64_t next_part_ns;
@@ -351,8 +356,11 @@ static int other(void *arg, const struct record *rec)
 		b->err = grow_events(e);
 	if (b->err)
 		return b->err;
-	if (!strcmp(name, "sched:sched_switch"))
+	if (!strcmp(name, "sched:sched_switch")) {
 		b->has_switches = true;
+		if (!strcmp(reader_buffer_name(b->v->r, record_buffer(rec)), READER_KERNEL_BUFFER))
+			b->kernel_buffer = record_buffer(rec);
+	}
 	e->ts[nr] = rec->ts;
 	e->cpu[nr] = rec->cpu;
 	e->tid[nr] = rec->pid;
@@ -384,11 +392,11 @@ static void slice(void *arg, const struct sched_thread *t, enum sched_state next
 }
 
 /*
- * The time at which a thread came to a CPU, where no switch to it was recorded: its first event
- * there after @since and before @to. Kernels do not report each switch away from the idle task.
+ * The first event on a CPU after @since and up to @to that is of thread @pid, or with @other of
+ * another one; @to: there is none.
  */
-static uint64_t first_event_of(struct building *b, unsigned int cpu, int32_t pid, uint64_t since,
-			       uint64_t to)
+static uint64_t first_event(struct building *b, unsigned int cpu, int32_t pid, bool other,
+			    uint64_t since, uint64_t to)
 {
 	struct track *t = track_of(b, (struct track_key){TRACK_CPU_EVENTS, (int32_t)cpu, 0, 0});
 	const struct span_row *row = t && t->nr_rows ? t->rows : NULL;
@@ -396,35 +404,105 @@ static uint64_t first_event_of(struct building *b, unsigned int cpu, int32_t pid
 	for (size_t i = row ? span_row_begins(row, since + 1) : 0; row && i < row->nr; i++) {
 		if (row->start[i] > to)
 			break;
-		if (b->c->events.tid[row->extra[i]] == pid)
+		if ((b->c->events.tid[row->extra[i]] == pid) != other)
 			return row->start[i];
 	}
 	return to;
 }
 
-/* @pid left the CPU; 0: no thread of the recording did. */
-static void cpu_ran(struct building *b, unsigned int cpu, int32_t pid, uint64_t to)
+/* Whether records of a CPU were lost after its last switch and up to @to, which never falls. */
+static bool was_lost(struct building *b, unsigned int cpu, uint64_t to)
 {
-	uint64_t from = b->cpus[cpu].since;
+	const struct columns *c = b->c;
+	size_t *i = &b->cpus[cpu].next_lost;
 
-	if (!pid)
-		return;
-	if (b->cpus[cpu].pid != pid)
-		from = first_event_of(b, cpu, pid, from, to);
-	add_span(b, (struct track_key){TRACK_CPU, (int32_t)cpu, 0, 0}, 0, from, to - from,
-		 name_of(b, tasks_comm(b->v->r->tasks, pid)), (uint32_t)pid);
+	while (*i < c->nr_lost && (c->lost[*i].cpu != cpu || c->lost[*i].ts <= b->cpus[cpu].since))
+		++*i;
+	return *i < c->nr_lost && c->lost[*i].ts <= to;
 }
 
-static void switched(void *arg, unsigned int cpu, uint64_t ts, const struct sched_thread *out,
-		     const struct sched_thread *in)
+static void add_ran(struct building *b, unsigned int cpu, int32_t pid, const char *comm,
+		    uint64_t from, uint64_t to)
+{
+	const struct tasks *tasks = b->v->r->tasks;
+	const char *name = comm;
+
+	if (!*comm || tasks_has_comm(tasks, pid))
+		name = tasks_comm(tasks, pid);
+	add_span(b, (struct track_key){TRACK_CPU, (int32_t)cpu, 0, 0}, 0, from, to - from,
+		 name_of(b, name), (uint32_t)pid);
+}
+
+/*
+ * A CPU runs a task from the switch to it up to @to, at which @prev leaves: a task, 0 the idle
+ * task, -1 not known. Kernels do not report each switch to and from the idle task: where @prev is
+ * another one, the task ran until something else had an event there, and @prev from its first one.
+ */
+static void cpu_ran(struct building *b, unsigned int cpu, int32_t prev, const char *comm,
+		    uint64_t to)
+{
+	int32_t pid = b->cpus[cpu].pid;
+	uint64_t since = b->cpus[cpu].since;
+
+	if (pid > 0 && pid == prev)
+		add_ran(b, cpu, pid, b->cpus[cpu].comm, since, to);
+	else if (pid > 0 && !was_lost(b, cpu, to))
+		add_ran(b, cpu, pid, b->cpus[cpu].comm, since,
+			first_event(b, cpu, pid, true, since, to));
+	if (prev > 0 && pid != prev)
+		add_ran(b, cpu, prev, comm, first_event(b, cpu, prev, false, since, to), to);
+}
+
+/* A CPU's row is of one buffer: the kernel's, which knows all tasks, before the program's own. */
+static void switched(void *arg, const struct sched_switch *sw)
 {
 	struct building *b = arg;
+	unsigned int cpu = sw->cpu;
 
-	if (cpu >= b->v->r->nr_cpus || b->err || ts < b->cpus[cpu].since)
+	if (cpu >= b->v->r->nr_cpus || b->err || sw->ts < b->cpus[cpu].since)
 		return;
-	cpu_ran(b, cpu, out ? out->pid : 0, ts);
-	b->cpus[cpu].pid = in ? in->pid : 0;
-	b->cpus[cpu].since = ts;
+	if (b->kernel_buffer ? sw->buffer != b->kernel_buffer : sw->is_repeat)
+		return;
+	b->sees_all |= sw->of_others;
+	cpu_ran(b, cpu, sw->prev, sw->prev_comm, sw->ts);
+	b->cpus[cpu].pid = sw->next > 0 ? sw->next : 0;
+	b->cpus[cpu].since = sw->ts;
+	memcpy(b->cpus[cpu].comm, sw->next_comm, sizeof(sw->next_comm));
+}
+
+/*
+ * Where the kernel's switches are those of some threads alone, other tasks are only seen beside
+ * them: how long they ran is not known.
+ */
+static void drop_other_tasks(struct building *b)
+{
+	struct columns *c = b->c;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < c->nr_tracks; i++) {
+		struct track *t = &c->tracks[i];
+		struct span_row *row = t->rows;
+		size_t kept = 0;
+
+		for (size_t k = 0; t->kind == TRACK_CPU && k < row->nr; k++) {
+			if (!tasks_traced(b->v->r->tasks, (int32_t)row->extra[k]))
+				continue;
+			row->start[kept] = row->start[k];
+			row->length[kept] = row->length[k];
+			row->name[kept] = row->name[k];
+			row->extra[kept++] = row->extra[k];
+		}
+		if (t->kind != TRACK_CPU) {
+			c->tracks[nr++] = *t;
+		} else if (kept) {
+			row->nr = kept;
+			c->tracks[nr++] = *t;
+		} else {
+			span_row_clear(row);
+			free(t->rows);
+		}
+	}
+	c->nr_tracks = nr;
 }
 
 /* The second reading: what CPUs and threads did. */
@@ -453,7 +531,9 @@ static int read_switches(struct building *b)
 	ret = sched_run(s);
 	sched_free(s);
 	for (unsigned int cpu = 0; !ret && cpu < r->nr_cpus; cpu++)
-		cpu_ran(b, cpu, b->cpus[cpu].pid, b->v->last_ts);
+		cpu_ran(b, cpu, SCHED_NOT_KNOWN, "", b->v->last_ts);
+	if (!b->sees_all)
+		drop_other_tasks(b);
 	b->c->has_states = true;
 	return ret == -ENODATA ? 0 : ret;
 }
