@@ -169,6 +169,8 @@ static int read_files(struct shown *shown)
 		if (!err)
 			err = read_columns(&shown->views[nr], &all[nr]);
 	}
+	if (!err && nr > 1)
+		err = columns_guests(all, nr);
 	if (!err)
 		err = offsets_of(opt, all, nr, offsets);
 	if (!err && (nr > 1 || offsets[0]))

@@ -70,45 +70,6 @@ static int open_other(const char *path, struct dat_reader **out)
 	return ret;
 }
 
-/* The samples of the option TIME_SHIFT (trace-cmd.dat.v7(5)). */
-static int read_shifts(struct report_file *f, const struct dat_option_data *o)
-{
-	struct cursor c;
-	uint32_t cpu, i;
-
-	dat_cursor_on_memory(f->d, &c, o->data, o->bytes);
-	cursor_u64(&c); /* the peer's trace */
-	f->interpolates = cursor_u32(&c) & 1;
-	f->nr_shifts = cursor_u32(&c);
-	if (c.bad || f->nr_shifts > o->bytes / sizeof(uint32_t))
-		return dat_damaged(f->d, "its option about the guest's time");
-	f->shifts = calloc(f->nr_shifts + 1u, sizeof(*f->shifts));
-	if (!f->shifts)
-		return dat_no_memory(f->d);
-	for (cpu = 0; cpu < f->nr_shifts; cpu++) {
-		struct report_shift *s = &f->shifts[cpu];
-		uint32_t nr = cursor_u32(&c);
-
-		if (c.bad || nr > (c.end - c.pos) / (3 * sizeof(uint64_t)))
-			return dat_damaged(f->d, "its option about the guest's time");
-		s->at = calloc(nr + 1u, sizeof(*s->at));
-		if (!s->at)
-			return dat_no_memory(f->d);
-		s->nr = nr;
-		for (i = 0; i < nr; i++)
-			s->at[i].time = (int64_t)cursor_u64(&c);
-		for (i = 0; i < nr; i++)
-			s->at[i].offset = (int64_t)cursor_u64(&c);
-		for (i = 0; i < nr; i++)
-			s->at[i].scaling = (int64_t)cursor_u64(&c);
-	}
-	for (cpu = 0; cpu < f->nr_shifts; cpu++)
-		for (i = 0; i < f->shifts[cpu].nr; i++)
-			f->shifts[cpu].at[i].fraction =
-				cursor_u64(&c) & 63; /* old files have none */
-	return 0;
-}
-
 /* The shift and the factor of a file's stamps. */
 static int set_clock(const struct report_options *o, struct report_file *f)
 {
@@ -132,41 +93,12 @@ static int set_clock(const struct report_options *o, struct report_file *f)
 		f->scale = 1e9 / (double)f->in->hz;
 	f->moved = f->in->ts_offset;
 	f->offset = (int64_t)((uint64_t)f->offset + (uint64_t)f->moved);
-	for (size_t i = 0; i < d->nr_options && !f->shifts; i++) {
-		int ret = d->options[i].id == DAT_TIME_SHIFT ? read_shifts(f, &d->options[i]) : 0;
-
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-static uint64_t shifted(const struct report_file *f, unsigned int cpu, uint64_t ts)
-{
-	const struct report_shift *s = &f->shifts[cpu];
-	const struct report_sample *a = s->at, *b;
-	__int128 offset, span;
-	uint32_t i;
-
-	if (!s->nr)
-		return ts;
-	/* the two samples about it, or the first or last two */
-	for (i = 1; i + 1 < s->nr && (int64_t)ts >= s->at[i].time; i++)
-		a = &s->at[i];
-	offset = a->offset;
-	b = s->nr > 1 ? a + 1 : a;
-	span = (__int128)b->time - a->time;
-	if (f->interpolates && span)
-		offset += (((__int128)(int64_t)ts - a->time) * ((__int128)b->offset - a->offset) +
-			   span / 2) /
-			  span;
-	return (uint64_t)((__int128)ts * a->scaling >> a->fraction) + (uint64_t)offset;
+	return dat_shifts_read(d, &f->shifts);
 }
 
 uint64_t report_time(const struct report_file *f, unsigned int cpu, uint64_t ts)
 {
-	if (cpu < f->nr_shifts)
-		ts = shifted(f, cpu, ts);
+	ts = dat_shifts_apply(&f->shifts, cpu, ts);
 	if (f->scale != 0)
 		ts = (uint64_t)((double)ts * f->scale);
 	return ts + (uint64_t)f->offset;
@@ -312,9 +244,7 @@ void report_close(struct report *r)
 			if (f->filters[k])
 				tep_filter_free(f->filters[k]);
 		free(f->filters);
-		for (uint32_t cpu = 0; f->shifts && cpu < f->nr_shifts; cpu++)
-			free(f->shifts[cpu].at);
-		free(f->shifts);
+		dat_shifts_free(&f->shifts);
 		report_wakeups_free(f->wakeups);
 		line_free(f->line);
 		if (f->d)

@@ -3,16 +3,8 @@
 #ifndef VESTIGE_TOOLS_REPORT_IMPL_H
 #define VESTIGE_TOOLS_REPORT_IMPL_H
 
+#include "tools/dat/dat_guest.h"
 #include "tools/report/report.h"
-
-/* Of a guest's file: what is added to a CPU's stamps for the host's time. */
-struct report_shift {
-	uint32_t nr; /* samples, by time */
-	struct report_sample {
-		int64_t time, offset, scaling;
-		uint64_t fraction; /* bits of the scaling */
-	} * at;
-};
 
 struct report_file {
 	const struct report_input *in;
@@ -22,10 +14,8 @@ struct report_file {
 	double scale;			   /* of its stamps; 0: none */
 	int64_t offset;			   /* added to them then */
 	int64_t moved;			   /* by --ts-offset; it is in offset */
-	struct report_shift *shifts;	   /* by CPU; NULL: none */
-	uint32_t nr_shifts;
-	bool interpolates;		/* between the samples */
-	struct report_wakeups *wakeups; /* -w */
+	struct dat_shifts shifts;	   /* of a guest's file */
+	struct report_wakeups *wakeups;	   /* -w */
 };
 
 struct report {

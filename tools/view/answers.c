@@ -63,6 +63,20 @@ static void put_files(const struct columns *c, struct out *o)
 	out_text(o, "],\"offsets\":[");
 	for (uint32_t i = 0; i < c->nr_files; i++)
 		out_printf(o, "%s%" PRId64, i ? "," : "", c->files[i].offset);
+	out_text(o, "],\"hosts\":[");
+	for (uint32_t i = 0; i < c->nr_files; i++) {
+		const struct column_file *f = &c->files[i];
+
+		out_text(o, i ? "," : "");
+		if (!f->host) {
+			out_text(o, "null");
+			continue;
+		}
+		out_printf(o, "[%u,[", f->host - 1);
+		for (uint32_t k = 0; k < f->nr_vcpus; k++)
+			out_printf(o, "%s[%u,%d]", k ? "," : "", f->vcpus[k].cpu, f->vcpus[k].tid);
+		out_text(o, "]]");
+	}
 	out_text(o, "]");
 }
 

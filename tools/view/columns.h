@@ -87,7 +87,14 @@ struct column_events {
 /* A recording of which they are. */
 struct column_file {
 	const char *path; /* its view's */
-	int64_t offset;	  /* ns that were added to its times */
+	int64_t offset;	  /* ns that were added to its times; of a guest, to the first one */
+	/* Of a guest whose host is shown, too: columns_guests(). */
+	uint32_t host; /* number of the host's file + 1; 0 none */
+	struct column_vcpu {
+		uint32_t cpu; /* the guest's */
+		int32_t tid;  /* of the host's thread that runs it */
+	} * vcpus;
+	uint32_t nr_vcpus;
 };
 
 struct column_lost {
@@ -158,6 +165,14 @@ void columns_free(struct columns *c);
  * Return: 0 or -ENOMEM with fail() set.
  */
 int columns_join(struct columns **c, unsigned int nr, const int64_t *offsets, struct columns **out);
+
+/*
+ * columns_guests() - find files of guests and of their hosts among several, by their trace ids. Times
+ * of a guest become the host's, as the guest's file says, and its column_file.host is set.
+ * @c: @nr of them, before columns_join(). A file that is no trace.dat is none of a guest.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int columns_guests(struct columns *const *c, unsigned int nr);
 
 /* One more event, as number @i of @from. Return: 0 or -ENOMEM with fail() set. */
 int column_events_add(struct column_events *e, const struct column_events *from, size_t i);

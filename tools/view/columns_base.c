@@ -115,7 +115,9 @@ int columns_outline(const struct columns *c, struct columns **out)
 	to->tracks = calloc(c->nr_tracks + 1, sizeof(*to->tracks));
 	err = to->files && to->lost && to->tracks ? outline_names(c, to) : no_memory();
 	if (!err) {
-		memcpy(to->files, c->files, c->nr_files * sizeof(*to->files));
+		for (uint32_t i = 0; i < c->nr_files; i++)
+			to->files[i] = (struct column_file){.path = c->files[i].path,
+							    .offset = c->files[i].offset};
 		if (c->nr_lost)
 			memcpy(to->lost, c->lost, c->nr_lost * sizeof(*to->lost));
 	}
@@ -151,6 +153,8 @@ void columns_free(struct columns *c)
 		free(c->names);
 		free(c->texts);
 		free(c->lost);
+		for (uint32_t i = 0; c->files && i < c->nr_files; i++)
+			free(c->files[i].vcpus);
 		free(c->files);
 	}
 	free(c->events.ts);

@@ -132,8 +132,9 @@ static int join_one(struct columns *to, struct columns *from, int64_t by,
 	to->nr_calls += from->nr_calls;
 	to->too_deep += from->too_deep;
 	to->has_states |= from->has_states;
-	to->files[to->nr_files].path = from->files[0].path;
-	to->files[to->nr_files++].offset = by;
+	to->files[to->nr_files] = from->files[0];
+	to->files[to->nr_files++].offset += by;
+	from->files[0].vcpus = NULL;
 	return 0;
 }
 

@@ -67,9 +67,20 @@ export class Layout {
     this.arrange();
   }
 
+  // The guest's CPU that a track shows, or that its thread runs: both are drawn together.
+  private vcpu(track: Drawn) {
+    for (const [guest, of] of this.info.hosts.entries()) {
+      for (const [cpu, tid] of of ? of[1] : [])
+        if (isCpu(track) ? track.file === guest && track.id === cpu : track.file === of![0] && track.id === tid) return { guest, cpu, tid, host: of![0] };
+    }
+    return null;
+  }
+
   private group(track: Drawn, busy: Set<string>): [string, string] {
     const file = this.info.files.length > 1 ? `${this.info.files[track.file]}: ` : "";
     if (track.made) return ["made", "Plots"];
+    const vcpu = this.vcpu(track);
+    if (vcpu) return [`vcpu ${vcpu.guest} ${vcpu.cpu}`, `${this.info.files[vcpu.guest]}: CPU ${vcpu.cpu}, thread ${vcpu.tid} of ${this.info.files[vcpu.host]}`];
     if (isCpu(track)) return [`cpus ${track.file}`, `${file}CPUs`];
     const process = track.pid || track.id, key = `process ${track.file} ${process}`;
     if (!busy.has(key)) return ["others", "Other threads"];

@@ -20,6 +20,8 @@ export interface Info {
   path: string;
   files: string[]; // what is shown together
   offsets: number[]; // ns that were added to the times of each
+  // of a guest: its host's file, and which thread of the host runs which CPU of the guest
+  hosts: ([number, [number, number][]] | null)[];
   command: string;
   uname: string;
   clock: string;
