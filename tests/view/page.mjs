@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The page of `vestige view` in a browser: each thing that a person can do is done, and looked at.
-//	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html [TEST ...]
+//	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html TWO_FILES.html HOST_AND_GUEST.html [TEST ...]
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 
-const [modules, chromium, file, redirect, ...only] = process.argv.slice(2);
+const [modules, chromium, file, redirect, two, guests, ...only] = process.argv.slice(2);
 const require = createRequire(`${modules}/x.js`);
 const browser = await require("playwright-core").chromium.launch({ executablePath: chromium, args: ["--no-sandbox"] });
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -193,7 +193,7 @@ const tests = {
     await page.close();
   },
 
-  async the_card_tells_what_is_pointed_at() {
+  async the_card_shows_the_span_under_the_pointer() {
     const page = await open(`file://${file}`);
     const at = await place(page, "main");
     await page.mouse.move(at.x + 3, at.y);
@@ -501,6 +501,163 @@ const tests = {
     await page.close();
   },
 
+  async who_holds_a_lock() {
+    const page = await open(`file://${redirect}`);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("holders of locks");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.made && t.made.title.startsWith("holders of lock")));
+    // worked out from the list by hand: no two threads hold the mutex at once, and a wait ends when its thread gets it
+    const [held, made] = await page.evaluate(async () => {
+      const { source, info, graph } = window.vestige, open = {}, held = {};
+      for (const e of await source.list(0, info.list)) {
+        if (e[8] === undefined || !/^lock:lock_(acquired|release)$/.test(info.names[e[2]])) continue;
+        const lock = e[8].split(" ")[0], key = `${info.tracks[e[3]].id} ${lock}`;
+        if (info.names[e[2]] === "lock:lock_acquired") open[key] = e[0];
+        else if (key in open) {
+          (held[lock] ||= []).push([open[key], e[0] - open[key], info.tracks[e[3]].id]);
+          delete open[key];
+        }
+      }
+      const made = graph.tracks.filter((t) => t.made && t.made.title.startsWith("holders")).map(({ made }) => [made.title.split(" ").pop(), made.rows.length,
+        made.rows.flatMap((r) => r.start.map((s, i) => [s, r.length[i], Number(made.names[r.name[i]].split("-").pop())]))]);
+      return [held, made];
+    });
+    assert.ok(made.length > 0 && made.length === Object.keys(held).length);
+    for (const [lock, rows, spans] of made) {
+      assert.equal(rows, 1, "one thread at a time");
+      assert.deepEqual(spans, held[lock]);
+    }
+    assert.ok(Math.max(...made.map(([, , spans]) => new Set(spans.map((s) => s[2])).size)) > 1);
+    await page.close();
+  },
+
+  async an_answer_of_sql_is_a_track() {
+    const page = await open(`file://${redirect}`);
+    await page.getByRole("tab", { name: "SQL" }).click();
+    await page.locator(".sql textarea").fill("SELECT start, duration, name FROM slices WHERE name = 'thread' ORDER BY start");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("button", { name: "Show as a track" }).click();
+    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.made));
+    await settle(page);
+    const [made, calls] = await page.evaluate(async () => {
+      const { graph, info, source } = window.vestige, t = graph.tracks.find((t) => t.made), of = await source.find("event eq thread", 0, info.list);
+      return [t.made.rows.flatMap((r) => r.start.map((s, i) => [s, r.length[i], t.made.names[r.name[i]]])), of[0]];
+    });
+    assert.ok(made.length === calls && made.every(([, length, name]) => length > 0 && name === "thread"), JSON.stringify(made));
+    assert.ok(await page.evaluate(() => window.vestige.graph.lines.some((l) => window.vestige.graph.tracks[l.track].made)));
+    await page.close();
+  },
+
+  async two_files_beside_each_other() {
+    const page = await open(`file://${two}`);
+    assert.equal(await page.evaluate(() => window.vestige.info.files.length), 2);
+    await page.getByRole("tab", { name: "Compare" }).click();
+    await page.waitForSelector(".diff tbody tr");
+    const sums = await page.evaluate(async () => {
+      const { source, info } = window.vestige, out = [];
+      for (const file of [0, 1]) {
+        const calls = info.tracks.flatMap((t, i) => (t.kind === "calls" && t.file === file ? [i] : []));
+        out.push((await source.table(0, info.duration + 1, calls)).find((r) => info.names[r[0]] === "fib")[1]);
+      }
+      return out;
+    });
+    assert.ok(sums[0] !== sums[1]);
+    const cells = await page.locator(".diff tbody tr", { hasText: "fib" }).first().locator("td").allInnerTexts();
+    assert.deepEqual(cells.slice(4).map(Number), sums);
+    await page.close();
+  },
+
+  async a_guests_cpus_beside_the_threads() {
+    const page = await open(`file://${guests}`);
+    const groups = await page.evaluate(() => {
+      const { graph } = window.vestige, out = [];
+      for (const head of graph.layout.heads.filter((h) => h.key.startsWith("vcpu"))) {
+        const next = graph.layout.heads.find((h) => h.top > head.top);
+        out.push([head.title, graph.lines.filter((l) => l.top > head.top && (!next || l.top < next.top)).map((l) => graph.tracks[l.track]).map((t) => [t.kind, t.file, t.id])]);
+      }
+      return out;
+    });
+    assert.deepEqual(groups.map(([title]) => title.replace(/[^ ]*\//g, "")), ["guest.dat: CPU 0, thread 26346 of host.dat", "guest.dat: CPU 1, thread 2440 of host.dat"]);
+    for (const [cpu, [, tracks]] of groups.entries()) {
+      assert.ok(tracks.some(([kind, file, id]) => kind === "cpu-events" && file === 1 && id === cpu), JSON.stringify(tracks));
+      assert.ok(tracks.some(([kind, file, id]) => kind === "states" && file === 0 && id === [26346, 2440][cpu]), JSON.stringify(tracks));
+      assert.ok(tracks.every(([kind, file]) => (file === 1) === kind.startsWith("cpu")));
+    }
+    await page.close();
+  },
+
+  async colours_are_tasks_and_cpus() {
+    const page = await open(`file://${file}`);
+    // of CPUs' rows a colour is a thread, of running threads a CPU: the same everywhere
+    const seen = await page.evaluate(() => {
+      const { graph, info } = window.vestige, g = document.querySelector("canvas").getContext("2d"), out = [];
+      for (const line of graph.lines) {
+        const track = graph.tracks[line.track], y = Math.floor(line.top - graph.scroll + line.height - 4);
+        if (track.kind !== "cpu" && track.kind !== "states") continue;
+        for (let x = 2; x < document.querySelector("canvas").width - 2; x++) {
+          const span = graph.spanAt(x, y);
+          if (!span || span.count !== 1 || (track.kind === "states" && info.names[span.name] !== "running")) continue;
+          const middle = Math.floor(graph.x(span.start + span.length / 2));
+          if (graph.x(span.start + span.length) - graph.x(span.start) < 6 || middle < 0 || Math.abs(middle - x) > 1) continue;
+          out.push([track.kind, span.extra, [...g.getImageData(middle, y, 1, 1).data].slice(0, 3).join()]);
+        }
+      }
+      return out;
+    });
+    for (const kind of ["cpu", "states"]) {
+      const colours = new Map();
+      for (const [, of, colour] of seen.filter((s) => s[0] === kind)) colours.set(of, (colours.get(of) || new Set()).add(colour));
+      assert.ok(colours.size >= 1, kind);
+      for (const [of, set] of colours) assert.equal(set.size, 1, `${kind} ${of}: ${[...set].join(" ")}`);
+      assert.equal(new Set([...colours.values()].map((set) => [...set][0])).size, colours.size, "different ones differ");
+    }
+    await page.close();
+  },
+
+  async a_search_is_stopped() {
+    const page = await open(`file://${redirect}`);
+    await page.evaluate(() => {
+      const { source } = window.vestige, find = source.find.bind(source);
+      // no answer comes before the search is stopped
+      source.find = (...args) => new Promise((done) => document.addEventListener("answer", () => done(find(...args)), { once: true }));
+    });
+    await page.getByLabel("Search names and texts").fill("fib");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await page.waitForFunction(() => document.dispatchEvent(new Event("answer")) && ![...document.querySelectorAll("button")].some((b) => b.textContent === "Stop"));
+    assert.match(await text(page, ".found"), /^stopped: \d+ so far$/);
+    assert.equal(await chosen(page), null); // what was found is not gone to
+    await page.close();
+  },
+
+  async no_page_may_frame_it() {
+    const page = await browser.newPage(), url = /url=(http:[^#"]*)/.exec(readFileSync(redirect, "utf8"))[1];
+    // a page that allows it is framed, ours is not
+    for (const [src, seen] of [["data:text/html,x", /^data:/], [url, /^chrome-error:/]]) {
+      await page.goto("about:blank");
+      await page.setContent(`<iframe src="${src}"></iframe>`);
+      let at = "";
+      for (let i = 0; i < 300 && !seen.test(at); i++) {
+        at = page.frames()[1]?.url() || "";
+        await page.waitForTimeout(20);
+      }
+      assert.match(at, seen);
+    }
+    await page.close();
+  },
+
+  async nothing_moves_by_itself() {
+    const page = await open(`file://${file}`);
+    await page.emulateMedia({ reducedMotion: "reduce", colorScheme: "dark" });
+    const moving = await page.evaluate(() => [...document.querySelectorAll("*")].filter((e) => {
+      const s = getComputedStyle(e);
+      return s.scrollBehavior !== "auto" || (s.transitionProperty !== "none" && parseFloat(s.transitionDuration) > 0) || s.animationName !== "none";
+    }).map((e) => e.className));
+    assert.deepEqual(moving, []);
+    await page.close();
+  },
+
   async wakers_and_the_critical_path() {
     const page = await open(`file://${file}`);
     // a delay after a wakeup has an arrow from the thread that woke
@@ -706,6 +863,42 @@ const tests = {
     await page.close();
   },
 
+  // The manual's pictures: PICTURES=docs/pictures writes them there.
+  async pictures() {
+    const save = async (page, name) => {
+      const png = await page.screenshot(process.env.PICTURES ? { path: `${process.env.PICTURES}/${name}.png` } : {});
+      assert.ok(png.length > 20000, `${name} is ${png.length} bytes`);
+    };
+    const page = await open(`file://${redirect}`, { width: 1366, height: 768 });
+    for (const command of ["waits for locks", "holders of locks"]) {
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type(command);
+      await page.keyboard.press("Enter");
+      await page.waitForFunction((title) => window.vestige.graph.tracks.some((t) => t.made && t.made.title.startsWith(title)), command.replace("locks", "lock"));
+    }
+    await page.evaluate(() => {
+      const { graph } = window.vestige, { start, length } = graph.tracks.find((t) => t.made && t.made.title.startsWith("holders")).made.rows[0], last = start.length - 1;
+      graph.show(start[last >> 1], start[last] + length[last]);
+    });
+    await page.getByRole("tab", { name: "Functions" }).click();
+    await page.waitForSelector(".functions tbody tr");
+    await page.mouse.move(4, 4);
+    await settle(page);
+    await save(page, "view-locks");
+    await page.getByRole("button", { name: "Dark" }).click();
+    await page.evaluate(() => window.vestige.graph.show(0, window.vestige.info.duration));
+    await page.getByRole("tab", { name: "Flame graph" }).click();
+    await page.waitForSelector(".flame .box >> nth=1");
+    await settle(page);
+    const [paper, bar] = await page.evaluate(() => {
+      const { data } = document.querySelector("canvas").getContext("2d").getImageData(2, 2, 1, 1);
+      return [[...data].slice(0, 3), getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number).slice(0, 3)];
+    });
+    assert.ok(Math.max(...paper, ...bar) < 90, JSON.stringify([paper, bar]));
+    await save(page, "view-dark");
+    await page.close();
+  },
+
   async fits_small_and_large_screens() {
     for (const [width, height] of [[1366, 768], [3840, 2160]]) {
       const page = await open(`file://${file}`, { width, height });
@@ -715,7 +908,7 @@ const tests = {
     }
   },
 
-  async nobody_is_locked_out() {
+  async keyboard_and_screen_reader_reach_everything() {
     const page = await open(`file://${redirect}`);
     await page.keyboard.press("?");
     assert.match(await text(page, ".help"), /Zoom in/);

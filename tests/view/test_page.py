@@ -13,11 +13,13 @@ sys.path.insert(0, os.path.join(os.environ["SOURCE_DIR"], "tests/cli"))
 
 from cli_test import Skip, main, need  # noqa: E402
 from test_view import PROGRAM, server  # noqa: E402
+from test_view_guest import files as guest_files  # noqa: E402
 
 # its threads wait for a lock
 LOCKING = PROGRAM.replace("volatile long sum;", "volatile long sum;\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;").replace(
     "sum += fib(4 + i % 6); usleep(100);", "pthread_mutex_lock(&m); sum += fib(4 + i % 6); usleep(300); pthread_mutex_unlock(&m);")
 SOURCE = os.environ["SOURCE_DIR"]
+ONLY = os.environ.get("PAGE_TESTS", "").split()  # of page.mjs
 WEB = os.path.join(SOURCE, "tools/view/web")
 CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(SOURCE, ".cache"))
 
@@ -73,10 +75,19 @@ def test_page(w):
     w.run("record", "-q", "-p", "function_graph", "-e", "sched", "-e", "lock", "-o", "t.dat", "--", prog)
     w.run("view", "--html", "t.html", "t.dat")
     env = dict(w.env, HOME=w.dir, XDG_CONFIG_HOME=w.dir, XDG_CACHE_HOME=w.dir)
+    w.compile("few", LOCKING.replace("i < 20", "i < 5"), "-g")
+    w.run("record", "-q", "-p", "function_graph", "-o", "few.dat", "--", w.path("few"))
+    w.run("view", "--align", "--html", "two.html", "t.dat", "few.dat")
+    guest_files(w, [[0, 26346], [1, 2440]])
+    w.run("view", "--html", "guests.html", "host.dat", "guest.dat")
+    pages = [w.path("t.html"), "%", w.path("two.html"), w.path("guests.html")]
     with server(w, "t.dat") as c:
-        p = subprocess.run(["node", os.path.join(SOURCE, "tests/view/page.mjs"), modules, chromium, w.path("t.html"), c.path], env=env,
+        pages[1] = c.path
+        p = subprocess.run(["node", os.path.join(SOURCE, "tests/view/page.mjs"), modules, chromium, *pages, *ONLY], env=env,
                            cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=550, check=False)
     assert p.returncode == 0 and "ok " in p.stdout, p.stdout[-5000:]
+    if ONLY:
+        return
     check_cut(w, next(line for line in p.stdout.splitlines() if line.startswith("command ")).split(" ", 1)[1])
 
 

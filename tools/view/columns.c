@@ -458,14 +458,17 @@ static void switched(void *arg, const struct sched_switch *sw)
 {
 	struct building *b = arg;
 	unsigned int cpu = sw->cpu;
+	/* a program's own recording is no account of other threads, nor of the engine's agent */
+	int32_t prev = b->kernel_buffer || sw->out ? sw->prev : 0;
+	int32_t next = b->kernel_buffer || sw->in ? sw->next : 0;
 
 	if (cpu >= b->v->r->nr_cpus || b->err || sw->ts < b->cpus[cpu].since)
 		return;
 	if (b->kernel_buffer ? sw->buffer != b->kernel_buffer : sw->is_repeat)
 		return;
 	b->sees_all |= sw->of_others;
-	cpu_ran(b, cpu, sw->prev, sw->prev_comm, sw->ts);
-	b->cpus[cpu].pid = sw->next > 0 ? sw->next : 0;
+	cpu_ran(b, cpu, prev, sw->prev_comm, sw->ts);
+	b->cpus[cpu].pid = next > 0 ? next : 0;
 	b->cpus[cpu].since = sw->ts;
 	memcpy(b->cpus[cpu].comm, sw->next_comm, sizeof(sw->next_comm));
 }

@@ -780,6 +780,9 @@
     const key = [track.file, track.kind, track.id, track.stack, track.made ? track.made.title : ""].join(" ");
     return track.buffer ? `${key} ${track.buffer}` : key;
   }
+  function vcpuKey(guest, cpu) {
+    return `vcpu ${guest} ${cpu}`;
+  }
   var Layout = class {
     constructor(info, tracks) {
       this.info = info;
@@ -801,10 +804,22 @@
         this.closed.add("others");
       this.arrange();
     }
+    // The guest's CPU that a track shows, or that its thread runs: both are drawn together.
+    vcpu(track) {
+      for (const [guest, of] of this.info.hosts.entries()) {
+        for (const [cpu, tid] of of ? of[1] : [])
+          if (isCpu(track) ? track.file === guest && track.id === cpu : track.file === of[0] && track.id === tid)
+            return { guest, cpu, tid, host: of[0] };
+      }
+      return null;
+    }
     group(track, busy) {
       const file = this.info.files.length > 1 ? `${this.info.files[track.file]}: ` : "";
       if (track.made)
         return ["made", "Plots"];
+      const vcpu = this.vcpu(track);
+      if (vcpu)
+        return [vcpuKey(vcpu.guest, vcpu.cpu), `${this.info.files[vcpu.guest]}: CPU ${vcpu.cpu}, thread ${vcpu.tid} of ${this.info.files[vcpu.host]}`];
       if (isCpu(track))
         return [`cpus ${track.file}`, `${file}CPUs`];
       const process = track.pid || track.id, key = `process ${track.file} ${process}`;
@@ -819,11 +834,12 @@
       if (!busy.size)
         this.tracks.forEach((t3) => busy.add(`process ${t3.file} ${t3.pid || t3.id}`));
       const groups = /* @__PURE__ */ new Map([["made", { title: "Plots", tracks: [] }]]);
+      this.info.hosts.forEach((of, guest) => of && of[1].forEach(([cpu]) => groups.set(vcpuKey(guest, cpu), { title: "", tracks: [] })));
       for (const i4 of shown.filter((s3) => !this.pinned.includes(s3))) {
         const [key, title] = this.group(this.tracks[i4], busy);
         if (!groups.has(key))
           groups.set(key, { title, tracks: [] });
-        groups.get(key).tracks.push(i4);
+        Object.assign(groups.get(key), { title }).tracks.push(i4);
       }
       const others = groups.get("others");
       if (others && groups.delete("others"))
@@ -928,6 +944,7 @@
     add2("Choose tracks", ["t"], dialog("plots"));
     add2("Add a plot", ["l"], dialog("newplot"));
     add2("Add tracks of waits for locks", [], () => v3.plot({ kind: "locks" }));
+    add2("Add tracks of the holders of locks", [], () => v3.plot({ kind: "held" }));
     add2("Group tracks by process, or not", ["g"], () => {
       g2.layout.grouped = !g2.layout.grouped;
       g2.layOut();
@@ -1127,7 +1144,8 @@
         input("function", name, setName, "names"),
         /* @__PURE__ */ u3("button", { children: "Add heat map" })
       ] }),
-      /* @__PURE__ */ u3("button", { onClick: () => add2({ kind: "locks" }), children: "Add tracks of waits for locks" })
+      /* @__PURE__ */ u3("button", { onClick: () => add2({ kind: "locks" }), children: "Add tracks of waits for locks" }),
+      /* @__PURE__ */ u3("button", { onClick: () => add2({ kind: "held" }), children: "Add tracks of the holders of locks" })
     ] });
   }
   function FilterLists({ v: v3 }) {
@@ -1328,8 +1346,8 @@
   }
   function columns(info, entry, at) {
     const [start, length, name, track, row, , cpu, latency, text] = entry, t3 = info.tracks[track];
-    const told2 = isEvent(entry) ? text : `${duration(length)}, depth ${row}${t3.stack ? `, stack ${t3.stack}` : ""}`;
-    return [String(at), cpu < 0 ? "" : String(cpu), clockTime(info.first, start), t3.name, String(t3.id), latency || "", info.names[name], told2];
+    const detail = isEvent(entry) ? text : `${duration(length)}, depth ${row}${t3.stack ? `, stack ${t3.stack}` : ""}`;
+    return [String(at), cpu < 0 ? "" : String(cpu), clockTime(info.first, start), t3.name, String(t3.id), latency || "", info.names[name], detail];
   }
 
   // src/menu.tsx
@@ -1582,13 +1600,13 @@
       const { track, row, columns: columns2 } = this.callRows[source - 1];
       return [columns2.start[i4], columns2.length[i4], columns2.name[i4], track, row, i4, columns2.extra[i4] | 0];
     }
-    each(from, to, tell) {
+    each(from, to, visit) {
       const order = this.listOrder();
       const next = new Array(this.callRows.length + 1).fill(0);
       for (let i4 = 0; i4 < Math.min(to, order.length); i4++) {
         const nr = next[order[i4]]++;
         if (i4 >= from)
-          tell(this.entry(order[i4], nr), i4);
+          visit(this.entry(order[i4], nr), i4);
       }
     }
     async list(at, nr) {
@@ -1689,7 +1707,7 @@
       const percent = (p3) => nr ? calls[nr - Math.ceil(nr * p3 / 100)][1] : 0;
       return { calls: nr, total: calls.reduce((sum, c3) => sum + c3[1], 0), p50: percent(50), p90: percent(90), p99: percent(99), buckets, longest: calls.slice(0, 10) };
     }
-    // The calls of a range as tools/view/span_walk.c tells them.
+    // The calls of a range as tools/view/span_walk.c gives them.
     walk(from, to, tracks, walker) {
       from = Math.floor(from);
       to = Math.floor(to);
@@ -1823,27 +1841,49 @@
     }
     return out;
   }
-  var WAITS = ["contention_begin", "contention_end"];
-  async function locks(source, info, of) {
-    const [begins, ends] = await Promise.all(WAITS.map((name) => collect(source, parseFilter(`event == ${name}`, info.first))));
-    const open = /* @__PURE__ */ new Map(), waits = /* @__PURE__ */ new Map();
-    let i4 = 0;
-    for (const end of ends) {
-      for (; i4 < begins.length && begins[i4][0] <= end[0]; i4++)
-        open.set(begins[i4][3], begins[i4]);
-      const begin2 = open.get(end[3]);
-      if (!begin2)
-        continue;
-      open.delete(end[3]);
-      const lock = begin2[8].split(" ")[0], track = info.tracks[begin2[3]];
-      if (!waits.has(lock))
-        waits.set(lock, []);
-      waits.get(lock).push({ start: begin2[0], length: end[0] - begin2[0], name: `${track.name}-${track.id}` });
+  function addUse(uses, info, begin2, end) {
+    const lock = lockOf(begin2), track = info.tracks[begin2[3]];
+    if (!uses.has(lock))
+      uses.set(lock, []);
+    uses.get(lock).push({ start: begin2[0], length: end - begin2[0], name: `${track.name}-${track.id}` });
+  }
+  function lockOf(entry) {
+    return entry[8].split(" ")[0];
+  }
+  async function waits(source, info) {
+    const uses = /* @__PURE__ */ new Map(), open = /* @__PURE__ */ new Map();
+    for (const e3 of await collect(source, parseFilter("event == contention_begin || event == contention_end", info.first))) {
+      const begin2 = open.get(e3[3]);
+      if (info.names[e3[2]].endsWith("contention_begin"))
+        open.set(e3[3], e3);
+      else if (begin2 && open.delete(e3[3]))
+        addUse(uses, info, begin2, e3[0]);
     }
-    if (!waits.size)
-      throw new Error("No waits for locks are recorded: record with -e lock.");
+    return uses;
+  }
+  async function holds(source, info) {
+    const uses = /* @__PURE__ */ new Map(), open = /* @__PURE__ */ new Map();
+    for (const e3 of await collect(source, parseFilter("event == lock_acquire || event == lock_acquired || event == lock_release", info.first))) {
+      const key = `${e3[3]} ${lockOf(e3)}`, name = info.names[e3[2]];
+      if (name.endsWith("lock_acquired") || name.endsWith("lock_acquire") && / try\b/.test(e3[8]))
+        open.set(key, [...open.get(key) || [], e3]);
+      else if (name.endsWith("lock_release")) {
+        const begin2 = open.get(key)?.pop();
+        if (begin2 && !open.get(key).length)
+          addUse(uses, info, begin2, e3[0]);
+      }
+    }
+    for (const [begin2] of open.values())
+      if (begin2)
+        addUse(uses, info, begin2, info.duration);
+    return uses;
+  }
+  async function locks(source, info, of) {
+    const held = of.kind === "held", uses = await (held ? holds : waits)(source, info);
+    if (!uses.size)
+      throw new Error(held ? "No locks are recorded that were held: record with -e lock." : "No waits for locks are recorded: record with -e lock.");
     const time = (pieces) => pieces.reduce((sum, p3) => sum + p3.length, 0);
-    return [...waits].sort((a3, b) => time(b[1]) - time(a3[1])).slice(0, MOST_LOCKS).map(([lock, pieces]) => ({ title: `waits for lock ${lock}`, shape: "spans", ...inRows(pieces), of }));
+    return [...uses].sort((a3, b) => time(b[1]) - time(a3[1])).slice(0, MOST_LOCKS).map(([lock, pieces]) => ({ title: `${held ? "holders of" : "waits for"} lock ${lock}`, shape: "spans", ...inRows(pieces), of }));
   }
   function describe(of) {
     switch (of.kind) {
@@ -1855,6 +1895,8 @@
         return `how long ${of.name} took`;
       case "locks":
         return "waits for locks";
+      case "held":
+        return "holders of locks";
       default:
         return of.question.replace(/\s+/g, " ").slice(0, 60);
     }
@@ -1889,6 +1931,7 @@
         return [{ title, shape: "heat", rows: [{ start: calls.map((c3) => c3[0]), length: calls.map((c3) => c3[1]), name: calls.map(() => 0), extra: null }], names: [of.name], of }];
       }
       case "locks":
+      case "held":
         return locks(source, info, of);
       default: {
         if (!source.sql)
@@ -2322,11 +2365,11 @@
     nodes[0].total = nodes[0].children.reduce((sum, c3) => sum + c3.total, 0);
     return nodes[0];
   }
-  function paths(tree, tell, path = []) {
+  function paths(tree, visit, path = []) {
     for (const child of tree.children) {
       path.push(child.name);
-      tell(path, child.self, child.calls);
-      paths(child, tell, path);
+      visit(path, child.self, child.calls);
+      paths(child, visit, path);
       path.pop();
     }
   }
@@ -2881,7 +2924,7 @@
       g2.stroke();
       g2.setLineDash([]);
     }
-    // The line that stands for a thread: its states, else what it has.
+    // The line of a thread that arrows lead to: its states, else its first track.
     threadLine(track) {
       return this.lines.find((l3) => l3.track === track && l3.row === 0);
     }
@@ -3123,11 +3166,11 @@
   var CHUNK2 = 5e5;
   var Search = class {
     // of each piece
-    constructor(source, length, steps, tell) {
+    constructor(source, length, steps, progress) {
       this.source = source;
       this.length = length;
       this.steps = steps;
-      this.tell = tell;
+      this.progress = progress;
       this.nr = 0;
       // matches so far
       this.scanned = 0;
@@ -3144,7 +3187,7 @@
         this.counts[chunk] = nr;
         this.nr += nr;
         this.scanned = Math.min(this.length, (chunk + 1) * CHUNK2);
-        this.tell();
+        this.progress();
       }
     }
     get counted() {
@@ -3158,7 +3201,7 @@
         if (this.counts[chunk] === 0)
           continue;
         const [nr, first, end] = backward ? await this.find(chunk, void 0, at) : await this.find(chunk, at + 1);
-        if (nr)
+        if (nr && !this.stopped)
           return backward ? end : first;
       }
       return -1;
@@ -3310,7 +3353,7 @@ and`));
       back();
       window.addEventListener("popstate", back);
     }
-    // The address tells what is shown, and the browser's back goes to where one stopped before.
+    // The address has the range that is shown; the browser's back button goes to the range before it.
     moved(r3) {
       this.range = r3;
       const hash = `#t=${Math.round(r3.from)}-${Math.round(r3.to)}`;
@@ -3445,7 +3488,7 @@ and`));
         return;
       try {
         const steps = searchSteps(text, column, how, this.info.first);
-        const search = new Search(this.list, this.listLength, steps, () => this.tellFound());
+        const search = new Search(this.list, this.listLength, steps, () => this.showProgress());
         if (this.search)
           this.search.stopped = true;
         this.search = search;
@@ -3468,7 +3511,7 @@ and`));
         this.failed(error);
       }
     }
-    tellFound() {
+    showProgress() {
       if (this.search && !this.search.counted)
         this.found = `${this.search.nr} so far, ${Math.round(100 * this.search.scanned / this.listLength)} %`;
       this.changed();
@@ -3561,7 +3604,7 @@ and`));
     critical() {
       const s3 = this.span;
       if (!s3 || !s3.length)
-        return this.failed(new Error("Choose a call or a state first: its critical path is who waited for whom in that time."));
+        return this.failed(new Error("Choose a call or a state first: its critical path is which thread waited for which in that time."));
       this.run("following wakeups", async () => {
         this.path = await this.waking.path(s3.track, s3.start, s3.start + s3.length);
         this.graph.path = this.path.pieces;
@@ -3698,7 +3741,7 @@ and`));
       notes(info).map((note) => /* @__PURE__ */ u3("p", { class: "note", role: "note", children: note })),
       /* @__PURE__ */ u3("main", { class: "timeline", children: [
         /* @__PURE__ */ u3(Labels, { v: v3 }),
-        /* @__PURE__ */ u3("div", { class: "pane", ref: pane, children: /* @__PURE__ */ u3("canvas", { ref: canvas, tabIndex: 0, role: "img", "aria-label": `Timeline of ${info.tracks.length} tracks. ${v3.span && g2 ? told(v3) : ""}` }) }),
+        /* @__PURE__ */ u3("div", { class: "pane", ref: pane, children: /* @__PURE__ */ u3("canvas", { ref: canvas, tabIndex: 0, role: "img", "aria-label": `Timeline of ${info.tracks.length} tracks. ${v3.span && g2 ? chosenText(v3) : ""}` }) }),
         /* @__PURE__ */ u3(
           "input",
           {
@@ -3733,7 +3776,7 @@ and`));
     e3.preventDefault();
     todo.run();
   }
-  function told(v3) {
+  function chosenText(v3) {
     const s3 = v3.span, track = v3.graph.tracks[s3.track];
     return `Chosen: ${v3.graph.label(track, s3.name, s3.extra)}, ${trackTitle(track)}${s3.length ? `, ${duration(s3.length)}` : ""}.`;
   }

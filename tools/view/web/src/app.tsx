@@ -53,7 +53,7 @@ export function App({ source, info, session, made }: AppProps) {
       <main class="timeline">
         <Labels v={v} />
         <div class="pane" ref={pane}>
-          <canvas ref={canvas} tabIndex={0} role="img" aria-label={`Timeline of ${info.tracks.length} tracks. ${v.span && g ? told(v) : ""}`} />
+          <canvas ref={canvas} tabIndex={0} role="img" aria-label={`Timeline of ${info.tracks.length} tracks. ${v.span && g ? chosenText(v) : ""}`} />
         </div>
         <input class="scroll" type="range" aria-label="Scroll tracks" min={0} max={Math.max(0, g ? g.layout.height - view : 0)}
           value={g ? g.scroll : 0} onInput={(e) => g!.scrollTo(Number(e.currentTarget.value))} />
@@ -81,8 +81,8 @@ function onKey(v: Viewer, e: KeyboardEvent) {
   todo.run();
 }
 
-// What is chosen, for a screen reader.
-function told(v: Viewer): string {
+// The chosen span, for a screen reader.
+function chosenText(v: Viewer): string {
   const s = v.span!, track = v.graph.tracks[s.track];
   return `Chosen: ${v.graph.label(track, s.name, s.extra)}, ${trackTitle(track)}${s.length ? `, ${duration(s.length)}` : ""}.`;
 }

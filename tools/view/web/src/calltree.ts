@@ -27,11 +27,11 @@ export function treeOf(rows: FlameRow[]): TreeNode {
 }
 
 // The paths of a tree: the functions from the outermost to one, with its self time and calls.
-function paths(tree: TreeNode, tell: (path: number[], self: number, calls: number) => void, path: number[] = []) {
+function paths(tree: TreeNode, visit: (path: number[], self: number, calls: number) => void, path: number[] = []) {
   for (const child of tree.children) {
     path.push(child.name);
-    tell(path, child.self, child.calls);
-    paths(child, tell, path);
+    visit(path, child.self, child.calls);
+    paths(child, visit, path);
     path.pop();
   }
 }

@@ -42,7 +42,7 @@ export function ChosenPanel({ v }: { v: Viewer }) {
   );
 }
 
-// Who waited for whom: the time of the span by threads and states.
+// The critical path: the time of the span by threads and states.
 function PathPanel({ v }: { v: Viewer }) {
   const sums = new Map<string, number>(), { tracks } = v.graph;
   let all = 0;

@@ -58,6 +58,7 @@ export function commands(v: Viewer): Command[] {
   add("Choose tracks", ["t"], dialog("plots"));
   add("Add a plot", ["l"], dialog("newplot"));
   add("Add tracks of waits for locks", [], () => v.plot({ kind: "locks" }));
+  add("Add tracks of the holders of locks", [], () => v.plot({ kind: "held" }));
   add("Group tracks by process, or not", ["g"], () => {
     g.layout.grouped = !g.layout.grouped;
     g.layOut();

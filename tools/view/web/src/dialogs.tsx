@@ -24,7 +24,7 @@ export function Dialogs({ v }: { v: Viewer }) {
 
 function Box({ v, title, children }: { v: Viewer; title: string; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
-  // at once: what is typed next is for it
+  // at once: the next keys are for it
   useLayoutEffect(() => {
     box.current!.querySelector<HTMLElement>("input, button, select")?.focus();
   }, []);
@@ -157,6 +157,7 @@ function NewPlot({ v }: { v: Viewer }) {
         <button>Add heat map</button>
       </form>
       <button onClick={() => add({ kind: "locks" })}>Add tracks of waits for locks</button>
+      <button onClick={() => add({ kind: "held" })}>Add tracks of the holders of locks</button>
     </Box>
   );
 }
@@ -243,7 +244,7 @@ function Record({ v }: { v: Viewer }) {
 function Cut({ v }: { v: Viewer }) {
   const [output, setOutput] = useState("part.dat");
   const { files, offsets, first } = v.info, { from, to } = v.area || v.chosen || v.range, many = files.length > 1;
-  // the times of a file are without what was added to them; both ends of a call are in
+  // times of a file lack the offset that was added to them; both ends of a call are in
   const time = (ns: number, file: number) => clockTime(first, Math.max(ns - offsets[file], -Number(first)));
   const name = (file: number) => shellWord(many ? `${file + 1}-${output}` : output);
   const line = files.map((path, i) => `vestige split -i ${shellWord(path)} -o ${name(i)} ${time(Math.floor(from), i)} ${time(Math.ceil(to), i)}`).join(" && ");

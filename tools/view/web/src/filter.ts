@@ -112,7 +112,7 @@ export function quote(text: string): string {
   return /^[\w.:/-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-// One condition more; what was there stays.
+// One more condition beside those that are there.
 export function andFilter(text: string, more: string): string {
   if (!text.trim()) return more;
   return `${text.includes("||") ? `(${text.trim()})` : text.trim()} && ${more}`;

@@ -365,7 +365,7 @@ export class Graph {
     g.setLineDash([]);
   }
 
-  // The line that stands for a thread: its states, else what it has.
+  // The line of a thread that arrows lead to: its states, else its first track.
   private threadLine(track: number): Line | undefined {
     return this.lines.find((l) => l.track === track && l.row === 0);
   }

@@ -50,6 +50,10 @@ export function trackKey(track: Drawn): string {
   return track.buffer ? `${key} ${track.buffer}` : key;
 }
 
+function vcpuKey(guest: number, cpu: number): string {
+  return `vcpu ${guest} ${cpu}`;
+}
+
 export class Layout {
   lines: Line[] = [];
   heads: Head[] = [];
@@ -80,7 +84,7 @@ export class Layout {
     const file = this.info.files.length > 1 ? `${this.info.files[track.file]}: ` : "";
     if (track.made) return ["made", "Plots"];
     const vcpu = this.vcpu(track);
-    if (vcpu) return [`vcpu ${vcpu.guest} ${vcpu.cpu}`, `${this.info.files[vcpu.guest]}: CPU ${vcpu.cpu}, thread ${vcpu.tid} of ${this.info.files[vcpu.host]}`];
+    if (vcpu) return [vcpuKey(vcpu.guest, vcpu.cpu), `${this.info.files[vcpu.guest]}: CPU ${vcpu.cpu}, thread ${vcpu.tid} of ${this.info.files[vcpu.host]}`];
     if (isCpu(track)) return [`cpus ${track.file}`, `${file}CPUs`];
     const process = track.pid || track.id, key = `process ${track.file} ${process}`;
     if (!busy.has(key)) return ["others", "Other threads"];
@@ -93,11 +97,13 @@ export class Layout {
     const busy = new Set(this.tracks.flatMap((t) => (t.kind === "calls" || t.kind === "states" ? [`process ${t.file} ${t.pid || t.id}`] : [])));
     // where nothing but events was recorded each thread is as good as another
     if (!busy.size) this.tracks.forEach((t) => busy.add(`process ${t.file} ${t.pid || t.id}`));
+    // these come first, the others as their tracks do
     const groups = new Map<string, { title: string; tracks: number[] }>([["made", { title: "Plots", tracks: [] }]]);
+    this.info.hosts.forEach((of, guest) => of && of[1].forEach(([cpu]) => groups.set(vcpuKey(guest, cpu), { title: "", tracks: [] })));
     for (const i of shown.filter((s) => !this.pinned.includes(s))) {
       const [key, title] = this.group(this.tracks[i], busy);
       if (!groups.has(key)) groups.set(key, { title, tracks: [] });
-      groups.get(key)!.tracks.push(i);
+      Object.assign(groups.get(key)!, { title }).tracks.push(i);
     }
     const others = groups.get("others");
     if (others && groups.delete("others")) groups.set("others", others);

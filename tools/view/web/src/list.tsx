@@ -100,6 +100,6 @@ export function List({ v, source, length, chosen }: ListProps) {
 
 function columns(info: Info, entry: Entry, at: number): string[] {
   const [start, length, name, track, row, , cpu, latency, text] = entry, t = info.tracks[track];
-  const told = isEvent(entry) ? text! : `${duration(length)}, depth ${row}${t.stack ? `, stack ${t.stack}` : ""}`;
-  return [String(at), cpu < 0 ? "" : String(cpu), clockTime(info.first, start), t.name, String(t.id), latency || "", info.names[name], told];
+  const detail = isEvent(entry) ? text! : `${duration(length)}, depth ${row}${t.stack ? `, stack ${t.stack}` : ""}`;
+  return [String(at), cpu < 0 ? "" : String(cpu), clockTime(info.first, start), t.name, String(t.id), latency || "", info.names[name], detail];
 }

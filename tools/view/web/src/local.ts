@@ -159,12 +159,12 @@ export class LocalSource implements Source {
     return [columns.start[i], columns.length[i], columns.name[i], track, row, i, columns.extra![i] | 0];
   }
 
-  private each(from: number, to: number, tell: (entry: Entry, at: number) => void) {
+  private each(from: number, to: number, visit: (entry: Entry, at: number) => void) {
     const order = this.listOrder();
     const next = new Array(this.callRows.length + 1).fill(0);
     for (let i = 0; i < Math.min(to, order.length); i++) {
       const nr = next[order[i]]++;
-      if (i >= from) tell(this.entry(order[i], nr), i);
+      if (i >= from) visit(this.entry(order[i], nr), i);
     }
   }
 
@@ -265,7 +265,7 @@ export class LocalSource implements Source {
     return { calls: nr, total: calls.reduce((sum, c) => sum + c[1], 0), p50: percent(50), p90: percent(90), p99: percent(99), buckets, longest: calls.slice(0, 10) };
   }
 
-  // The calls of a range as tools/view/span_walk.c tells them.
+  // The calls of a range as tools/view/span_walk.c gives them.
   private walk(from: number, to: number, tracks: number[], walker: Walker) {
     from = Math.floor(from);
     to = Math.floor(to);

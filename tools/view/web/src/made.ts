@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tracks that the user makes of what is recorded: the time between two events, the values of a field,
-// how long a function took over time, waits for locks, rows of an SQL answer.
+// how long a function took over time, waits for locks and their holders, rows of an SQL answer.
 import { parseFilter, step } from "./filter";
 import { Row, lower } from "./local";
 import { fieldOf } from "./match";
@@ -13,7 +13,8 @@ export type Definition =
   | { kind: "pair"; from: string; to: string; by: string } // filters; task, cpu, all, or a field
   | { kind: "field"; events: string; field: string }
   | { kind: "heat"; name: string }
-  | { kind: "locks" }
+  | { kind: "locks" } // waits for them
+  | { kind: "held" }
   | { kind: "sql"; question: string };
 
 export interface Made {
@@ -92,26 +93,52 @@ function pairs(info: Info, from: Entry[], to: Entry[], by: string): Piece[] {
   return out;
 }
 
-const WAITS = ["contention_begin", "contention_end"];
+// By a lock's address: which threads waited for it or held it, and how long.
+type Uses = Map<string, Piece[]>;
 
-// A track for each lock that was waited for: who waited.
-async function locks(source: Source, info: Info, of: Definition): Promise<Made[]> {
-  const [begins, ends] = await Promise.all(WAITS.map((name) => collect(source, parseFilter(`event == ${name}`, info.first))));
-  const open = new Map<number, Entry>(), waits = new Map<string, Piece[]>();
-  let i = 0;
-  for (const end of ends) {
-    for (; i < begins.length && begins[i][0] <= end[0]; i++) open.set(begins[i][3], begins[i]);
-    const begin = open.get(end[3]);
-    if (!begin) continue;
-    open.delete(end[3]);
-    const lock = begin[8]!.split(" ")[0], track = info.tracks[begin[3]];
-    if (!waits.has(lock)) waits.set(lock, []);
-    waits.get(lock)!.push({ start: begin[0], length: end[0] - begin[0], name: `${track.name}-${track.id}` });
+function addUse(uses: Uses, info: Info, begin: Entry, end: number) {
+  const lock = lockOf(begin), track = info.tracks[begin[3]];
+  if (!uses.has(lock)) uses.set(lock, []);
+  uses.get(lock)!.push({ start: begin[0], length: end - begin[0], name: `${track.name}-${track.id}` });
+}
+
+// The events of locks begin their text with the lock's address.
+function lockOf(entry: Entry): string {
+  return entry[8]!.split(" ")[0];
+}
+
+async function waits(source: Source, info: Info): Promise<Uses> {
+  const uses: Uses = new Map(), open = new Map<number, Entry>();
+  for (const e of await collect(source, parseFilter("event == contention_begin || event == contention_end", info.first))) {
+    const begin = open.get(e[3]);
+    if (info.names[e[2]].endsWith("contention_begin")) open.set(e[3], e);
+    else if (begin && open.delete(e[3])) addUse(uses, info, begin, e[0]);
   }
-  if (!waits.size) throw new Error("No waits for locks are recorded: record with -e lock.");
+  return uses;
+}
+
+// A lock is held from lock_acquired, or from a lock_acquire that only tries, to the release by the same thread.
+async function holds(source: Source, info: Info): Promise<Uses> {
+  const uses: Uses = new Map(), open = new Map<string, Entry[]>();
+  for (const e of await collect(source, parseFilter("event == lock_acquire || event == lock_acquired || event == lock_release", info.first))) {
+    const key = `${e[3]} ${lockOf(e)}`, name = info.names[e[2]];
+    if (name.endsWith("lock_acquired") || (name.endsWith("lock_acquire") && / try\b/.test(e[8]!))) open.set(key, [...(open.get(key) || []), e]);
+    else if (name.endsWith("lock_release")) {
+      const begin = open.get(key)?.pop();
+      if (begin && !open.get(key)!.length) addUse(uses, info, begin, e[0]);
+    }
+  }
+  for (const [begin] of open.values()) if (begin) addUse(uses, info, begin, info.duration);
+  return uses;
+}
+
+// A track for each lock, those with the most time first.
+async function locks(source: Source, info: Info, of: Definition): Promise<Made[]> {
+  const held = of.kind === "held", uses = await (held ? holds : waits)(source, info);
+  if (!uses.size) throw new Error(held ? "No locks are recorded that were held: record with -e lock." : "No waits for locks are recorded: record with -e lock.");
   const time = (pieces: Piece[]) => pieces.reduce((sum, p) => sum + p.length, 0);
-  return [...waits].sort((a, b) => time(b[1]) - time(a[1])).slice(0, MOST_LOCKS)
-    .map(([lock, pieces]) => ({ title: `waits for lock ${lock}`, shape: "spans", ...inRows(pieces), of }));
+  return [...uses].sort((a, b) => time(b[1]) - time(a[1])).slice(0, MOST_LOCKS)
+    .map(([lock, pieces]) => ({ title: `${held ? "holders of" : "waits for"} lock ${lock}`, shape: "spans", ...inRows(pieces), of }));
 }
 
 export function describe(of: Definition): string {
@@ -120,6 +147,7 @@ export function describe(of: Definition): string {
     case "field": return `${of.field} of ${of.events}`;
     case "heat": return `how long ${of.name} took`;
     case "locks": return "waits for locks";
+    case "held": return "holders of locks";
     default: return of.question.replace(/\s+/g, " ").slice(0, 60);
   }
 }
@@ -150,6 +178,7 @@ export async function make(source: Source, info: Info, of: Definition): Promise<
       return [{ title, shape: "heat", rows: [{ start: calls.map((c) => c[0]), length: calls.map((c) => c[1]), name: calls.map(() => 0), extra: null }], names: [of.name], of }];
     }
     case "locks":
+    case "held":
       return locks(source, info, of);
     default: {
       if (!source.sql) throw new Error("This page has no server that answers SQL.");

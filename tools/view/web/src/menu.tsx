@@ -6,7 +6,7 @@ import type { Viewer } from "./viewer";
 export function Menu({ v }: { v: Viewer }) {
   const box = useRef<HTMLDivElement>(null);
   const { x, y, items } = v.menu!;
-  // at once: what is typed next is for it
+  // at once: the next keys are for it
   useLayoutEffect(() => {
     box.current!.querySelector("button")?.focus();
   }, [v.menu]);

@@ -10,7 +10,7 @@ export class Search {
   stopped = false;
   private counts: number[] = []; // of each piece
 
-  constructor(private source: Source, private length: number, private steps: string, private tell: () => void) {}
+  constructor(private source: Source, private length: number, private steps: string, private progress: () => void) {}
 
   private find(chunk: number, from = chunk * CHUNK, to = (chunk + 1) * CHUNK) {
     return this.source.find(this.steps, Math.max(from, chunk * CHUNK), Math.min(to, (chunk + 1) * CHUNK, this.length));
@@ -22,7 +22,7 @@ export class Search {
       this.counts[chunk] = nr;
       this.nr += nr;
       this.scanned = Math.min(this.length, (chunk + 1) * CHUNK);
-      this.tell();
+      this.progress();
     }
   }
 
@@ -37,7 +37,7 @@ export class Search {
     for (let chunk = Math.floor(from / CHUNK); chunk >= 0 && chunk <= last && !this.stopped; chunk += backward ? -1 : 1) {
       if (this.counts[chunk] === 0) continue;
       const [nr, first, end] = backward ? await this.find(chunk, undefined, at) : await this.find(chunk, at + 1);
-      if (nr) return backward ? end : first;
+      if (nr && !this.stopped) return backward ? end : first;
     }
     return -1;
   }

@@ -90,7 +90,7 @@ export class Viewer {
     window.addEventListener("popstate", back);
   }
 
-  // The address tells what is shown, and the browser's back goes to where one stopped before.
+  // The address has the range that is shown; the browser's back button goes to the range before it.
   private moved(r: Range) {
     this.range = r;
     const hash = `#t=${Math.round(r.from)}-${Math.round(r.to)}`;
@@ -233,7 +233,7 @@ export class Viewer {
     if (!text) return;
     try {
       const steps = searchSteps(text, column, how, this.info.first);
-      const search = new Search(this.list, this.listLength, steps, () => this.tellFound());
+      const search = new Search(this.list, this.listLength, steps, () => this.showProgress());
       if (this.search) this.search.stopped = true;
       this.search = search;
       this.found = "searching";
@@ -254,7 +254,7 @@ export class Viewer {
     }
   }
 
-  private tellFound() {
+  private showProgress() {
     if (this.search && !this.search.counted) this.found = `${this.search.nr} so far, ${Math.round((100 * this.search.scanned) / this.listLength)} %`;
     this.changed();
   }
@@ -352,7 +352,7 @@ export class Viewer {
 
   critical() {
     const s = this.span;
-    if (!s || !s.length) return this.failed(new Error("Choose a call or a state first: its critical path is who waited for whom in that time."));
+    if (!s || !s.length) return this.failed(new Error("Choose a call or a state first: its critical path is which thread waited for which in that time."));
     this.run("following wakeups", async () => {
       this.path = await this.waking.path(s.track, s.start, s.start + s.length);
       this.graph.path = this.path.pieces;

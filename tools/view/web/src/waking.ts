@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who woke whom, and what a span waited for, from states and wakeups.
+// Which thread woke which, and what a span waited for, from states and wakeups.
 import type { Arrow, Piece } from "./graph";
 import { Entry, Info, LENGTH, NAME, START, Source, WORDS } from "./source";
 
