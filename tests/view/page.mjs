@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 
 const [modules, chromium, file, redirect, two, guests, ...only] = process.argv.slice(2);
 const require = createRequire(`${modules}/x.js`);
@@ -635,9 +636,14 @@ const tests = {
   async no_page_may_frame_it() {
     const page = await browser.newPage(), url = /url=(http:[^#"]*)/.exec(readFileSync(redirect, "utf8"))[1];
     // a page that allows it is framed, ours is not
-    for (const [src, seen] of [["data:text/html,x", /^data:/], [url, /^chrome-error:/]]) {
-      await page.goto("about:blank");
-      await page.setContent(`<iframe src="${src}"></iframe>`);
+    const other = createServer(({ url }, answer) => {
+      answer.setHeader("Content-Type", "text/html");
+      answer.end(url.includes("?") ? `<iframe src="${decodeURIComponent(url.split("?")[1])}"></iframe>` : "x");
+    }).listen(0, "127.0.0.1");
+    await new Promise((done) => other.once("listening", done));
+    const allows = `http://127.0.0.1:${other.address().port}/`;
+    for (const [src, seen] of [[allows, new RegExp(`^${allows}`)], [url, /^chrome-error:/]]) {
+      await page.goto(`${allows}?${encodeURIComponent(src)}`);
       let at = "";
       for (let i = 0; i < 300 && !seen.test(at); i++) {
         at = page.frames()[1]?.url() || "";
@@ -645,6 +651,7 @@ const tests = {
       }
       assert.match(at, seen);
     }
+    other.close();
     await page.close();
   },
 
