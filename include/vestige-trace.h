@@ -72,7 +72,8 @@ struct vestige_trace_record {
 	uint32_t depth;	    /* ENTER, CALL: calls around it */
 	const char *thread; /* the thread's name */
 	const char *
-		name; /* the function's, or its address as 0x...; EVENT: without the system; PRINT: "print" */
+		name; /* the function's, or its address as 0x...; EVENT: without the system; PRINT: "print", in a trace of another
+		       * tool the event's */
 	const char *object; /* base name of the function's object; NULL: the program itself */
 	const char *system; /* EVENT: sched, ...; NULL else */
 };

@@ -479,6 +479,9 @@ static void make_other(struct vestige_trace *t, const struct trace_item *item)
 	r->cpu = item->rec.cpu;
 	if (item->kind == VESTIGE_TRACE_PRINT) {
 		r->name = "print";
+		if (t->v.r->prints_are_events)
+			name_function(t, item->rec.ip);
+		r->address = 0;
 	} else if (item->kind == VESTIGE_TRACE_FUNCTION) {
 		name_function(t, item->rec.ip);
 		r->caller = item->rec.parent_ip;

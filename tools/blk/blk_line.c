@@ -252,19 +252,12 @@ static void put_command(struct out *o, const struct blk_record *r, const struct 
 		out_printf(o, "[%s]\n", name_of(l));
 }
 
-static void put_default(struct out *o, const struct blk_record *r, const struct blk_line *l)
+/* What is behind the letters, and the end of the line. */
+static void put_details(struct out *o, const struct blk_record *r, const struct blk_line *l)
 {
 	const struct blk_event *e = &r->e;
 	struct blk_remap remap = {.to = e->device};
-	char rwbs[BLK_RWBS_BYTES];
 
-	blk_rwbs(e, rwbs);
-	if (*l->letters == 'A')
-		blk_pdu_remap(r, &remap);
-	put_device(o, remap.to);
-	out_printf(o, " %2u %8u %5" PRIu64 ".%09u %5u %2s %3s ", l->cpu, e->sequence,
-		   e->time_ns / NSEC_PER_SEC, (unsigned int)(e->time_ns % NSEC_PER_SEC), e->pid,
-		   l->letters, rwbs);
 	switch (*l->letters) {
 	case 'R':
 	case 'C':
@@ -287,6 +280,7 @@ static void put_default(struct out *o, const struct blk_record *r, const struct 
 		out_printf(o, "[%s] %u\n", name_of(l), (unsigned int)blk_pdu_number(r));
 		break;
 	case 'A':
+		blk_pdu_remap(r, &remap);
 		out_printf(o, "%" PRIu64 " + %u <- (%u,%u) %" PRIu64 "\n", e->sector,
 			   blk_sectors(e), BLK_MAJOR(remap.from), BLK_MINOR(remap.from),
 			   remap.sector_from);
@@ -304,6 +298,48 @@ static void put_default(struct out *o, const struct blk_record *r, const struct 
 	default:
 		out_printf(o, "[%s]\n", name_of(l));
 	}
+}
+
+struct blk_line blk_line_of(const struct blk_record *r)
+{
+	unsigned int act = BLK_ACT(r->e.action);
+
+	if (BLK_HAS(&r->e, BLK_CAT_NOTIFY))
+		return (struct blk_line){.letters = "m", .elapsed_ns = BLK_NO_TIME};
+	return (struct blk_line){
+		.letters = blk_act_letters(act),
+		.elapsed_ns = BLK_NO_TIME,
+		.with_pdu = BLK_HAS(&r->e, BLK_CAT_PC) &&
+			    (act == BLK_ISSUE || act == BLK_COMPLETE || act == BLK_INSERT),
+	};
+}
+
+void blk_line_text(struct out *o, const struct blk_record *r, const struct blk_line *l)
+{
+	struct blk_remap remap = {.to = r->e.device};
+	char rwbs[BLK_RWBS_BYTES];
+
+	blk_rwbs(&r->e, rwbs);
+	if (*l->letters == 'A')
+		blk_pdu_remap(r, &remap);
+	out_printf(o, "%u,%u %s ", BLK_MAJOR(remap.to), BLK_MINOR(remap.to), rwbs);
+	put_details(o, r, l);
+}
+
+static void put_default(struct out *o, const struct blk_record *r, const struct blk_line *l)
+{
+	const struct blk_event *e = &r->e;
+	struct blk_remap remap = {.to = e->device};
+	char rwbs[BLK_RWBS_BYTES];
+
+	blk_rwbs(e, rwbs);
+	if (*l->letters == 'A')
+		blk_pdu_remap(r, &remap);
+	put_device(o, remap.to);
+	out_printf(o, " %2u %8u %5" PRIu64 ".%09u %5u %2s %3s ", l->cpu, e->sequence,
+		   e->time_ns / NSEC_PER_SEC, (unsigned int)(e->time_ns % NSEC_PER_SEC), e->pid,
+		   l->letters, rwbs);
+	put_details(o, r, l);
 }
 
 void blk_line_put(struct out *o, const struct blk_formats *f, const struct blk_record *r,

@@ -33,6 +33,15 @@ int blk_formats_all(struct blk_formats *f, const char *format);
 int blk_formats_one(struct blk_formats *f, const char *spec);
 void blk_formats_free(struct blk_formats *f);
 
+/* A line for the record: its letters, NULL where it is no line, and whether it shows the payload. */
+struct blk_line blk_line_of(const struct blk_record *r);
+
+/*
+ * blk_line_text() - the record without its time, CPU and process, as a line: "8,0 WS 64 + 8 [dd]".
+ * Of @l: letters and name.
+ */
+void blk_line_text(struct out *o, const struct blk_record *r, const struct blk_line *l);
+
 void blk_line_put(struct out *o, const struct blk_formats *f, const struct blk_record *r,
 		  const struct blk_line *l);
 

@@ -44,16 +44,12 @@ static void take_note(void *arg, const struct blk_record *rec)
 static int show_text(struct parse *w, unsigned int input, unsigned int cpu,
 		     const struct blk_record *rec)
 {
-	struct blk_line l = {.cpu = cpu, .elapsed_ns = BLK_NO_TIME};
+	struct blk_line l = blk_line_of(rec);
 	unsigned int act = BLK_ACT(rec->e.action);
 	int err = 0;
 
-	if (BLK_HAS(&rec->e, BLK_CAT_NOTIFY)) {
-		l.letters = "m";
-	} else {
-		l.letters = blk_act_letters(act);
-		l.with_pdu = BLK_HAS(&rec->e, BLK_CAT_PC) &&
-			     (act == BLK_ISSUE || act == BLK_COMPLETE || act == BLK_INSERT);
+	l.cpu = cpu;
+	if (!BLK_HAS(&rec->e, BLK_CAT_NOTIFY)) {
 		if (!l.letters && act != BLK_DRV_DATA)
 			note("an action of number %u is left out", act);
 		if (!l.letters)

@@ -611,6 +611,11 @@ const char *blk_reader_file(const struct blk_reader *r, unsigned int i)
 	return !r->is_stream && i < r->nr_streams ? r->streams[i]->path : NULL;
 }
 
+uint64_t blk_reader_zero(const struct blk_reader *r)
+{
+	return r->zero_ns;
+}
+
 bool blk_reader_start(const struct blk_reader *r, struct timespec *out)
 {
 	int64_t ns;

@@ -48,6 +48,8 @@ const char *blk_reader_file(const struct blk_reader *r, unsigned int i);
 const char *blk_reader_name(const struct blk_reader *r, uint32_t pid);
 /* A name of @bytes for a process that has none; the first name stays. Return: 0 or -errno. */
 int blk_reader_add_name(struct blk_reader *r, uint32_t pid, const char *comm, unsigned int bytes);
+/* Time 0 by the recording's own clock, ns. */
+uint64_t blk_reader_zero(const struct blk_reader *r);
 /* The time of day of time 0. Return: false if the recording has none; *out is then 0. */
 bool blk_reader_start(const struct blk_reader *r, struct timespec *out);
 /* Records missing by their numbers, and how often some are; of streams. */

@@ -172,6 +172,11 @@ int import_task(struct import *im, int32_t thread, int32_t pid, const char *comm
 	return tasks_set(im->head.tasks, thread, pid, comm) ? no_memory() : 0;
 }
 
+void import_realtime(struct import *im, uint64_t offset_ns)
+{
+	im->head.realtime_offset_ns = offset_ns;
+}
+
 static int add(struct import *im, const struct record *rec)
 {
 	if (rec->cpu >= IMPORT_MAX_CPUS)
@@ -410,6 +415,7 @@ static int finish(struct import *im)
 		err = match_calls(im);
 	if (!err && r->graph)
 		err = name_texts(im);
+	r->prints_are_events = !r->graph;
 	if (err)
 		return err;
 	if (!im->nr)
@@ -494,8 +500,8 @@ static const struct reader_ops import_ops = {
 };
 
 static const struct importer *const importers[] = {
-	&chrome_importer, &ftrace_importer,   &kft_importer,
-	&perf_importer,	  &perfetto_importer, &uftrace_importer,
+	&blk_importer,	&chrome_importer,   &ftrace_importer,  &kft_importer,
+	&perf_importer, &perfetto_importer, &uftrace_importer,
 };
 
 static int read_file(struct import_text *in, struct import *im, const struct importer *from)

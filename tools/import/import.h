@@ -30,8 +30,8 @@ struct importer {
 	const char *head_file;
 };
 
-extern const struct importer chrome_importer, ftrace_importer, kft_importer, perf_importer,
-	perfetto_importer, uftrace_importer;
+extern const struct importer blk_importer, chrome_importer, ftrace_importer, kft_importer,
+	perf_importer, perfetto_importer, uftrace_importer;
 
 #define IMPORT_MAX_CPUS	   4096u
 #define IMPORT_MAX_RECORDS (UINT64_C(1) << 28)
@@ -48,6 +48,8 @@ int import_function(struct import *im, const char *name, const char *object, uin
 int import_thread(struct import *im, int64_t pid, int64_t tid, int32_t *thread);
 /* @thread: as import_thread() has it. */
 int import_task(struct import *im, int32_t thread, int32_t pid, const char *comm);
+/* CLOCK_REALTIME less the file's clock, if it is known. */
+void import_realtime(struct import *im, uint64_t offset_ns);
 int import_enter(struct import *im, unsigned int cpu, int32_t thread, uint64_t ts, uint64_t ip);
 int import_leave(struct import *im, unsigned int cpu, int32_t thread, uint64_t ts);
 /* A call whose length is known; in any order. It ends with the call around it at the latest. */

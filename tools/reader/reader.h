@@ -236,6 +236,7 @@ struct reader {
 	bool overwrite;		  /* the buffer overwrote its oldest records when full */
 	bool graph;		  /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
 	bool values;		  /* some have arguments or results */
+	bool prints_are_events;	  /* RECORD_PRINT is another tool's event, named by ip */
 	char clock[32];		  /* trace_clock's name, "local" for ours */
 	char tracer[32];	  /* current_tracer, "nop" if unknown */
 	char uname[256];	  /* "Linux host release machine" */

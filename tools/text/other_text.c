@@ -9,6 +9,7 @@
 #include <traceevent/event-parse.h>
 
 #include "tools/base/fail.h"
+#include "tools/code/symbols.h"
 #include "tools/text/event_text.h"
 #include "tools/text/printk_text.h"
 
@@ -86,13 +87,17 @@ static void put_event(struct other_text *t, const struct record *rec)
 int other_text_take(struct other_text *t, const struct record *rec, const char **name,
 		    const char **text)
 {
+	const struct symbol *sym = NULL;
 	struct record print = *rec;
 
 	t->nr = 0;
+	if (t->r->prints_are_events && rec->kind == RECORD_PRINT)
+		sym = symbols_find(t->r->symbols, rec->ip);
 	if (rec->kind == RECORD_EVENT && printk_text_take(t->r, &print, t->print))
 		rec = &print;
 	if (rec->kind == RECORD_PRINT) {
-		snprintf(t->name, sizeof(t->name), "print");
+		snprintf(t->name, sizeof(t->name), "%s",
+			 sym && sym->addr == rec->ip ? sym->name : "print");
 		keep(t, rec->data, rec->data_bytes);
 	} else if (rec->kind == RECORD_FUNCTION) {
 		place_put(t->r, &t->o, rec->ip);
