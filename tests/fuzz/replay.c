@@ -99,7 +99,8 @@ int main(int argc, char **argv)
 	    target != &fuzz_synth && target != &fuzz_insn && target != &fuzz_entries &&
 	    target != &fuzz_inject && target != &fuzz_blk && target != &fuzz_net &&
 	    target != &fuzz_kft && mutations &&
-	    ((!fuzz_file_changes && target != &fuzz_uftrace) || !fuzz_file_records)) {
+	    ((!fuzz_file_changes && target != &fuzz_uftrace && target != &fuzz_ctf) ||
+	     !fuzz_file_records)) {
 		fprintf(stderr,
 			"replay: no file was changed while it was read, or none had records\n");
 		return 1;

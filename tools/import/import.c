@@ -500,8 +500,8 @@ static const struct reader_ops import_ops = {
 };
 
 static const struct importer *const importers[] = {
-	&blk_importer,	&chrome_importer,   &ftrace_importer,  &kft_importer,
-	&perf_importer, &perfetto_importer, &uftrace_importer,
+	&blk_importer, &chrome_importer, &ctf_importer,	     &ftrace_importer,
+	&kft_importer, &perf_importer,	 &perfetto_importer, &uftrace_importer,
 };
 
 static int read_file(struct import_text *in, struct import *im, const struct importer *from)
@@ -544,7 +544,9 @@ static const struct importer *find_importer(struct import_text *in)
 	ssize_t n = is_folder ? 0 : read_head(in, NULL);
 
 	for (size_t i = 0; i < sizeof(importers) / sizeof(importers[0]); i++) {
-		if (is_folder != (importers[i]->head_file != NULL))
+		if (importers[i]->is_folder && is_folder && importers[i]->is_folder(in->fd))
+			return importers[i];
+		if (importers[i]->is_folder || is_folder != (importers[i]->head_file != NULL))
 			continue;
 		if (is_folder)
 			n = read_head(in, importers[i]->head_file);

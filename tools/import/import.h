@@ -28,10 +28,12 @@ struct importer {
 	int (*read)(struct import_text *in, struct import *im);
 	/* Of a format that is a folder, in->fd: the file in it with those bytes. NULL: a file. */
 	const char *head_file;
+	/* Of one that is known by more than a file's beginning, in place of head_file and is(). */
+	bool (*is_folder)(int fd);
 };
 
-extern const struct importer blk_importer, chrome_importer, ftrace_importer, kft_importer,
-	perf_importer, perfetto_importer, uftrace_importer;
+extern const struct importer blk_importer, chrome_importer, ctf_importer, ftrace_importer,
+	kft_importer, perf_importer, perfetto_importer, uftrace_importer;
 
 #define IMPORT_MAX_CPUS	   4096u
 #define IMPORT_MAX_RECORDS (UINT64_C(1) << 28)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trace in the Common Trace Format 1.8, read by babeltrace2's library in a process of its own:
+ * that library is loaded when it is first needed, and what damages it does not end us.
+ */
+#ifndef VESTIGE_TOOLS_CTF_LIBRARY_H
+#define VESTIGE_TOOLS_CTF_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum ctf_item_kind {
+	CTF_ENTER = 1, /* of a function: name, addr */
+	CTF_LEAVE,
+	CTF_HIT,   /* a function that was called: name, addr, caller */
+	CTF_EVENT, /* name, text */
+	CTF_LOST,  /* addr: events that the recorder dropped */
+	CTF_ERROR, /* text: why the trace cannot be read */
+	CTF_END,
+};
+
+#define CTF_NO_THREAD INT64_MIN
+
+/* What the process writes; name, comm and text follow. */
+struct ctf_item {
+	int64_t ns;	   /* from the clock's origin */
+	int64_t origin_ns; /* of what the clock's offset is */
+	int64_t pid, tid;  /* CTF_NO_THREAD: not known */
+	uint64_t addr, caller;
+	uint32_t kind; /* enum ctf_item_kind */
+	uint32_t cpu;
+	uint32_t name_bytes, comm_bytes, text_bytes; /* below CTF_TEXT_BYTES each */
+	uint32_t reserved;
+};
+
+#define CTF_TEXT_BYTES (16u << 10) /* the rest of a longer one is left out */
+
+/*
+ * ctf_library_run() - read traces to their end and write their items; ends with CTF_ERROR or CTF_END.
+ * @folders: of @nr files `metadata`. @fd: where items go.
+ */
+void ctf_library_run(const char *const *folders, size_t nr, int fd);
+
+#endif
