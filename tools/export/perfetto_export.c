@@ -2,7 +2,12 @@
 /*
  * Perfetto's trace (perfetto.dev/docs/reference/trace-packet-proto: field numbers below): a track
  * for each thread and each other stack, a slice for each call, an instant for each other record.
- * Names are interned. A packet is far below 1 MiB. Tests: tests/cli/test_export.py, with protoc.
+ * Names are interned. A packet is far below 1 MiB.
+ *
+ * Switches, wake-ups, frequencies and idle states are the kernel's events, too, of which Perfetto
+ * makes states of threads and counters of CPUs; a wake-up is a flow from the thread that wakes to
+ * the next run of the thread that is woken. Marks of counters are counters. Tests:
+ * tests/cli/test_export.py, tests/cli/test_export_perfetto.py, with protoc.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,10 +16,12 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 #include "tools/base/hash_index.h"
 #include "tools/export/call_export.h"
-#include "tools/text/other_text.h"
+#include "tools/export/perfetto_kernel.h"
 #include "tools/export/protobuf.h"
+#include "tools/text/other_text.h"
 #include "tools/reader/perfetto_fields.h"
 #include "tools/reader/tasks.h"
 
@@ -23,13 +30,21 @@ enum descriptor {
 	DESCRIPTOR_NAME,
 	DESCRIPTOR_PROCESS,
 	DESCRIPTOR_THREAD,
-	DESCRIPTOR_PARENT
+	DESCRIPTOR_PARENT,
+	DESCRIPTOR_COUNTER = 8
 };
 enum process { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum thread { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
 enum { ANNOTATION_TEXT = 6, ANNOTATION_NAME = 10 };
 enum interned { INTERNED_NAMES = 2 };
 enum name { NAME_IID = 1, NAME_TEXT };
+enum bundle { BUNDLE_CPU = 1, BUNDLE_EVENT };
+
+/* A thread that was woken and has not run since. */
+struct waking {
+	int32_t tid;
+	uint64_t flow; /* 0: it has run */
+};
 
 struct perfetto {
 	struct other_text *text;
@@ -39,6 +54,10 @@ struct perfetto {
 	uint64_t *tracks; /* uuids that are described */
 	size_t nr_tracks, room_tracks;
 	struct hash_index by_uuid; /* of tracks */
+	struct waking *wakings;	   /* by tid */
+	size_t nr_wakings, room_wakings;
+	struct hash_index by_tid; /* of wakings */
+	uint64_t nr_flows;
 };
 
 static void put_packet(struct call_export *x)
@@ -201,12 +220,107 @@ static void perfetto_call(struct call_export *x, const struct call *call, const 
 	put_event(x, call->end);
 }
 
+/* The thread's row of wake-ups; NULL: none. @make: it is made. */
+static struct waking *find_waking(struct call_export *x, int32_t tid, bool make)
+{
+	struct perfetto *own = x->own;
+	uint64_t hash = hash_u64((uint32_t)tid);
+	int64_t found = HASH_INDEX_FIND(&own->by_tid, hash, i, own->wakings[i].tid == tid);
+
+	if (found >= 0 || !make)
+		return found < 0 ? NULL : &own->wakings[found];
+	if (ARRAY_ROOM(own->wakings, own->nr_wakings, own->room_wakings, 64) ||
+	    hash_index_add(&own->by_tid, hash, (uint32_t)own->nr_wakings)) {
+		x->err = fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	own->wakings[own->nr_wakings] = (struct waking){.tid = tid};
+	return &own->wakings[own->nr_wakings++];
+}
+
+/* Where the flow of a wake-up ends: the thread runs. */
+static void put_running(struct call_export *x, int32_t tid, uint64_t ts)
+{
+	struct perfetto *own = x->own;
+	struct waking *w = find_waking(x, tid, false);
+	uint64_t track;
+
+	if (!w || !w->flow)
+		return;
+	track = thread_uuid(x, tid);
+	protobuf_number(&own->part, EVENT_TYPE, TYPE_INSTANT);
+	protobuf_number(&own->part, EVENT_TRACK, track);
+	protobuf_text(&own->part, EVENT_CATEGORY, PERFETTO_FLOW_CATEGORY);
+	protobuf_text(&own->part, EVENT_NAME, "runs");
+	protobuf_fixed64(&own->part, EVENT_FLOWS_END, w->flow);
+	put_event(x, ts);
+	w->flow = 0;
+}
+
+/* The kernel's event. Return: the flow that begins here, 0: none. */
+static uint64_t put_kernel(struct call_export *x, const struct record *rec)
+{
+	struct perfetto *own = x->own;
+	struct perfetto_sched sched;
+	struct waking *w;
+
+	protobuf_clear(&own->inner);
+	if (!perfetto_kernel_put(x->v->r, rec, &own->inner, &own->part, &sched))
+		return 0;
+	protobuf_number(&own->part, BUNDLE_CPU, rec->cpu);
+	protobuf_message(&own->part, BUNDLE_EVENT, &own->inner);
+	protobuf_message(&own->packet, PACKET_FTRACE, &own->part);
+	protobuf_clear(&own->part);
+	put_packet(x);
+	if (sched.running > 0)
+		put_running(x, sched.running, rec->ts);
+	w = sched.woken > 0 ? find_waking(x, sched.woken, true) : NULL;
+	if (!w || w->flow) /* its waking has been seen: a wakeup follows it */
+		return 0;
+	return w->flow = ++own->nr_flows;
+}
+
+/* A mark C|PID|NAME|VALUE, of atrace and vestige/atrace.h. */
+static void put_counter(struct call_export *x, const struct record *rec, const char *text)
+{
+	struct perfetto *own = x->own;
+	const char *name, *value;
+	char *end, of[128];
+	uint64_t uuid;
+	long long v;
+
+	if (strncmp(text, "C|", 2) || !(name = strchr(text + 2, '|')) ||
+	    !(value = strrchr(name + 1, '|')) || value - name > (ptrdiff_t)sizeof(of))
+		return;
+	v = strtoll(value + 1, &end, 10);
+	if (end == value + 1 || *end)
+		return;
+	/* a thread's is odd, a stack's has the highest bit */
+	uuid = hash_bytes(HASH_BYTES_SEED, text + 2, (size_t)(value - text) - 2) & INT64_MAX &
+	       ~UINT64_C(1);
+	if (is_new_track(x, uuid)) {
+		snprintf(of, sizeof(of), "%.*s", (int)(value - name - 1), name + 1);
+		protobuf_number(&own->part, DESCRIPTOR_UUID, uuid);
+		protobuf_text(&own->part, DESCRIPTOR_NAME, of);
+		protobuf_clear(&own->inner);
+		protobuf_message(&own->part, DESCRIPTOR_COUNTER, &own->inner);
+		put_descriptor(x);
+	}
+	protobuf_number(&own->part, EVENT_TYPE, TYPE_COUNTER);
+	protobuf_number(&own->part, EVENT_TRACK, uuid);
+	protobuf_number(&own->part, EVENT_COUNTER, (uint64_t)v);
+	put_event(x, rec->ts);
+}
+
 static void perfetto_other(struct call_export *x, const struct record *rec)
 {
 	struct perfetto *own = x->own;
 	uint64_t track = thread_uuid(x, rec->pid);
 	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
+	uint64_t flow = put_kernel(x, rec);
 
+	if (x->err)
+		return;
 	x->err = other_text_take(own->text, rec, &name, &text);
 	protobuf_number(&own->part, EVENT_TYPE, TYPE_INSTANT);
 	protobuf_number(&own->part, EVENT_TRACK, track);
@@ -221,7 +335,10 @@ static void perfetto_other(struct call_export *x, const struct record *rec)
 		protobuf_text(&own->inner, ANNOTATION_TEXT, buffer);
 		protobuf_message(&own->part, EVENT_ANNOTATION, &own->inner);
 	}
+	if (flow)
+		protobuf_fixed64(&own->part, EVENT_FLOWS, flow);
 	put_event(x, rec->ts);
+	put_counter(x, rec, text);
 }
 
 static void perfetto_free(struct call_export *x)
@@ -236,6 +353,8 @@ static void perfetto_free(struct call_export *x)
 	free(own->named);
 	free(own->tracks);
 	hash_index_clear(&own->by_uuid);
+	free(own->wakings);
+	hash_index_clear(&own->by_tid);
 }
 
 int perfetto_export(const char *path, struct reader *r, const struct export_options *opt)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES };
 
 void protobuf_free(struct protobuf *p)
 {
@@ -52,6 +52,16 @@ void protobuf_number(struct protobuf *p, unsigned int field, uint64_t v)
 {
 	protobuf_packed(p, field << 3 | WIRE_VARINT);
 	protobuf_packed(p, v);
+}
+
+void protobuf_fixed64(struct protobuf *p, unsigned int field, uint64_t v)
+{
+	unsigned char le[8];
+
+	for (unsigned int i = 0; i < 8; i++)
+		le[i] = (unsigned char)(v >> 8 * i);
+	protobuf_packed(p, field << 3 | WIRE_FIXED64);
+	put(p, le, sizeof(le));
 }
 
 static void put_bytes(struct protobuf *p, unsigned int field, const void *bytes, size_t nr)

@@ -23,6 +23,8 @@ void protobuf_clear(struct protobuf *p);
 
 /* Field @field of type uint64, int64 (as uint64), bool or enum. 0 is written, too. */
 void protobuf_number(struct protobuf *p, unsigned int field, uint64_t v);
+/* ... of type fixed64. */
+void protobuf_fixed64(struct protobuf *p, unsigned int field, uint64_t v);
 /* ... of type string. */
 void protobuf_text(struct protobuf *p, unsigned int field, const char *text);
 /* ... of a message type: what @part holds. */

@@ -338,7 +338,7 @@ static int take_event(struct perfetto *p, const struct sequence *s, const struct
 		      uint64_t ts)
 {
 	struct message m = within(from);
-	struct field f, name = {0}, annotation = {0};
+	struct field f, name = {0}, annotation = {0}, category = {0};
 	uint64_t type = 0, iid = 0, track = s->track, ip;
 	struct entry *e;
 	int32_t thread;
@@ -353,12 +353,15 @@ static int take_event(struct perfetto *p, const struct sequence *s, const struct
 			track = f.v;
 		else if (f.number == EVENT_NAME && f.type == BYTES)
 			name = f;
+		else if (f.number == EVENT_CATEGORY && f.type == BYTES)
+			category = f;
 		else if (f.number == EVENT_ANNOTATION && f.type == BYTES && !annotation.p)
 			annotation = f;
 	}
 	if (m.bad)
 		return damaged("an event");
-	if (type < TYPE_BEGIN || type > TYPE_INSTANT || ts > INT64_MAX)
+	if (type < TYPE_BEGIN || type > TYPE_INSTANT || ts > INT64_MAX ||
+	    (category.p && !strcmp(text_of(p, &category), PERFETTO_FLOW_CATEGORY)))
 		return 0;
 	e = find(&p->tracks, track, 0);
 	if (!e) {

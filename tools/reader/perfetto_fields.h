@@ -27,8 +27,15 @@ enum perfetto_event {
 	EVENT_TYPE = 9,
 	EVENT_NAME_IID = 10,
 	EVENT_TRACK = 11,
-	EVENT_NAME = 23
+	EVENT_CATEGORY = 22,
+	EVENT_NAME = 23,
+	EVENT_COUNTER = 30,
+	EVENT_FLOWS = 47,
+	EVENT_FLOWS_END = 48
 };
-enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
+enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
+
+/* Category of the events of ours that are but an end of a flow. */
+#define PERFETTO_FLOW_CATEGORY "flow"
 
 #endif
