@@ -5,6 +5,7 @@ import collections
 import csv
 import io
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -106,6 +107,19 @@ def test_events(w):
         assert want == have, (want, have)
         nr += 1
     assert nr > 10
+
+
+def test_buffers(w):
+    """Of several buffers each event says in its context of which it is."""
+    with lzma.open(os.environ["SOURCE_DIR"] + "/tests/data/kernels/amd64-instances-v7.dat.xz") as f, open(w.path("i.dat"), "wb") as to:
+        to.write(f.read())
+    w.run("convert", "-q", "i.dat", "i.ctf")
+    text, _ = babeltrace(w, "i.ctf")
+    got = collections.Counter((int(m[1]), m[2], m[3]) for m in re.finditer(
+        r"^\[(\d+)\] (?:\(.*?\) )?(\S+): \{ cpu_id = \d+ \}, \{ .*?, buffer = \"(.*?)\" \}, ", text, re.M))
+    want = collections.Counter((int(r["time"]), "vestige:function" if r["kind"] == "function" else "vestige:print" if r["kind"] == "print" else r["name"],
+                                r["buffer"]) for r in rows_of(w, "i.dat"))
+    assert {b for _, _, b in got} == {"", "one", "two"} and got == want, (list((got - want).items())[:3], list((want - got).items())[:3])
 
 
 def test_folder(w):

@@ -137,8 +137,15 @@ static struct stream *current(struct call_export *x)
 	return &own->streams[own->cpu];
 }
 
+/* Whether an event says of which buffer it is. */
+static bool has_buffers(const struct call_export *x)
+{
+	return x->v->r->nr_further > 0;
+}
+
 /* An event's header and context. Return: where its payload goes. */
-static struct ctf_bytes *begin_event(struct call_export *x, uint32_t id, uint64_t ts, int32_t tid)
+static struct ctf_bytes *begin_event(struct call_export *x, uint32_t id, uint64_t ts, int32_t tid,
+				     const char *buffer)
 {
 	const struct tasks *tasks = x->v->r->tasks;
 	int32_t pid = tasks_tgid(tasks, tid);
@@ -162,6 +169,8 @@ static struct ctf_bytes *begin_event(struct call_export *x, uint32_t id, uint64_
 	ctf_put_number(b, (uint64_t)(pid ? pid : tid), 4);
 	ctf_put_number(b, (uint64_t)tid, 4);
 	ctf_put_string(b, tasks_comm(tasks, tid), SIZE_MAX / 2);
+	if (has_buffers(x))
+		ctf_put_string(b, buffer, SIZE_MAX / 2);
 	return b;
 }
 
@@ -186,7 +195,7 @@ static void ctf_enter(struct call_export *x, const struct call *call,
 	(void)fn;
 	if (call->flags & CALL_RETURN_ONLY) /* it began before what is written already */
 		return;
-	b = begin_event(x, ENTRY_ID, call->start, call->pid);
+	b = begin_event(x, ENTRY_ID, call->start, call->pid, call_export_buffer(x, call));
 	put_call(b, call);
 	end_event(x, b);
 }
@@ -194,7 +203,8 @@ static void ctf_enter(struct call_export *x, const struct call *call,
 static void ctf_call(struct call_export *x, const struct call *call, const struct call *parent,
 		     const struct call_function *fn)
 {
-	struct ctf_bytes *b = begin_event(x, EXIT_ID, call->end, call->pid);
+	struct ctf_bytes *b =
+		begin_event(x, EXIT_ID, call->end, call->pid, call_export_buffer(x, call));
 	unsigned int how = call->flags & CALL_UNWOUND	   ? HOW_UNWOUND
 			   : call->flags & CALL_UNFINISHED ? HOW_OPEN
 			   : call->flags & CALL_NO_EXIT	   ? HOW_LOST
@@ -210,11 +220,12 @@ static void ctf_call(struct call_export *x, const struct call *call, const struc
 
 static void put_function(struct call_export *x, const struct record *rec)
 {
+	const char *buffer = call_export_record_buffer(x, rec);
 	uint32_t function = 0;
 	struct ctf_bytes *b;
 
 	x->err = call_filter_number(x->v->filter, rec->ip, &function);
-	b = begin_event(x, FUNCTION_ID, rec->ts, rec->pid);
+	b = begin_event(x, FUNCTION_ID, rec->ts, rec->pid, buffer);
 	ctf_put_number(b, rec->ip, 8);
 	ctf_put_number(b, function, 4);
 	ctf_put_number(b, rec->parent_ip, 8);
@@ -225,6 +236,7 @@ static void ctf_other(struct call_export *x, const struct record *rec)
 {
 	struct tep_event *ev = NULL;
 	struct ctf *own = x->own;
+	const char *buffer = call_export_record_buffer(x, rec);
 	struct record print = *rec;
 	struct ctf_bytes *b;
 
@@ -235,7 +247,7 @@ static void ctf_other(struct call_export *x, const struct record *rec)
 	if (rec->kind == RECORD_EVENT && printk_text_take(x->v->r, &print, own->text))
 		rec = &print;
 	if (rec->kind == RECORD_PRINT) {
-		b = begin_event(x, PRINT_ID, rec->ts, rec->pid);
+		b = begin_event(x, PRINT_ID, rec->ts, rec->pid, buffer);
 		ctf_put_number(b, rec->ip, 8);
 		ctf_put_string(b, rec->data, rec->data_bytes);
 		end_event(x, b);
@@ -244,11 +256,11 @@ static void ctf_other(struct call_export *x, const struct record *rec)
 	if (x->v->r->tep)
 		ev = tep_find_event(x->v->r->tep, rec->event);
 	if (!ev) {
-		b = begin_event(x, UNKNOWN_ID, rec->ts, rec->pid);
+		b = begin_event(x, UNKNOWN_ID, rec->ts, rec->pid, buffer);
 		ctf_put_number(b, rec->event, 2);
 	} else {
 		own->seen[rec->event] = true;
-		b = begin_event(x, FIRST_EVENT + rec->event, rec->ts, rec->pid);
+		b = begin_event(x, FIRST_EVENT + rec->event, rec->ts, rec->pid, buffer);
 		ctf_event_put(b, ev, rec);
 	}
 	end_event(x, b);
@@ -326,7 +338,10 @@ static void put_trace(struct call_export *x)
 		    "\t\tuint64_t events_discarded;\n"
 		    "\t\tuint32_t cpu_id;\n\t};\n"
 		    "\tevent.context := struct {\n\t\tint32_t _vpid;\n\t\tint32_t _vtid;\n"
-		    "\t\tstring _procname;\n\t};\n};\n\n");
+		    "\t\tstring _procname;\n");
+	if (has_buffers(x))
+		out_text(o, "\t\tstring _buffer;\n");
+	out_text(o, "\t};\n};\n\n");
 }
 
 /* The functions by their numbers. An enumeration has at least one label. */
