@@ -379,14 +379,14 @@ def test_hostile(w):
                9, b"ptp".ljust(16, b"\0") + struct.pack(">I", 2), struct.pack(">I", 77))]
     for data in bad:
         r = Raw(here)
-        r.s.sendall(data)
-        r.s.shutdown(socket.SHUT_WR)
-        while True:
-            try:
-                if not r.s.recv(4096):
-                    break
-            except ConnectionResetError:
-                break
+        # the listener may end the connection before all is sent, or before the end of it is said
+        try:
+            r.s.sendall(data)
+            r.s.shutdown(socket.SHUT_WR)
+            while r.s.recv(4096):
+                pass
+        except OSError:
+            pass
         r.close()
         line = here.line()
         assert "no recording" in line, (data[:60], line)

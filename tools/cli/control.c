@@ -243,22 +243,6 @@ int control_buffers_run(const struct control_buffers *b,
 	return cmd_end(a.err || !b->all ? a.err : act_on_all(&a));
 }
 
-int control_run(const struct command *c, int argc, char **argv, int (*act)(struct target *t))
-{
-	struct control_which which = {0};
-	struct target *t;
-	int status = options_parse(c, (void *[]){&which}, &argc, &argv), err;
-
-	if (status >= 0)
-		return status;
-	err = control_open(&t, &which, false);
-	if (err)
-		return cmd_end(err);
-	err = act(t);
-	target_put(t);
-	return cmd_end(err);
-}
-
 /* Files whose words have to be in the list of another one, by the end of their paths. */
 static const struct {
 	const char *file, *wrong, *list;

@@ -10,12 +10,6 @@
 #include "tools/text/out.h"
 
 /*
- * control_run() - a command that has no words and no flags but control_flags: open the target
- * and call @act with it. Return: the exit status.
- */
-int control_run(const struct command *c, int argc, char **argv, int (*act)(struct target *t));
-
-/*
  * control_print() - print @print's text on stdout. If the reader goes away, that is no error: 0.
  * Return: what @print returned, or -errno with fail() set.
  */
