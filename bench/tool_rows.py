@@ -4,12 +4,13 @@ commands that write a recording anew."""
 import os
 import re
 import resource
+import signal
 import statistics
 import subprocess
 import time
 
 import harness
-from harness import BENCH, LIBRARY, PATCHABLE, ROOT, VESTIGE, compiled, empty_areas, pairs, recorded, row, sh
+from harness import BENCH, LIBRARY, PATCHABLE, ROOT, VESTIGE, compiled, cpu_seconds, empty_areas, pairs, recorded, row, sh
 
 STAMP = re.compile(rb" (\d+)\.(\d{6}): ")
 
@@ -24,14 +25,11 @@ def begun(program, rate, seconds, boot):
     return p, env
 
 
-def delays(program, rate, seconds):
-    """ms between each record's stamp and the moment at which its line was read."""
-    p, env = begun(program, rate, seconds + 2, "ftrace=nop")
-    reader = subprocess.Popen([VESTIGE, "stream", "-P", str(p.pid), "-p", "function", "-l", "leaf"], env=env,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def delays_of(fd, seconds):
+    """ms between each record's stamp and the moment at which its line was read, sorted."""
     found, rest, end = [], b"", None
     while end is None or time.monotonic() < end:
-        text = os.read(reader.stdout.fileno(), 1 << 16)
+        text = os.read(fd, 1 << 16)
         now = time.clock_gettime(time.CLOCK_MONOTONIC)
         if not text:
             break
@@ -41,12 +39,49 @@ def delays(program, rate, seconds):
             if m:
                 end = end or time.monotonic() + seconds
                 found.append((now - int(m[1]) - int(m[2]) / 1e6) * 1e3)
-    reader.kill()
-    reader.communicate()
+    return sorted(found)
+
+
+def stop(p):
     p.kill()
     p.wait()
+
+
+def delays(program, rate, seconds):
+    """As delays_of(): of a process, by `vestige stream`."""
+    p, env = begun(program, rate, seconds + 2, "ftrace=nop")
+    reader = subprocess.Popen([VESTIGE, "stream", "-P", str(p.pid), "-p", "function", "-l", "leaf"], env=env,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    found = delays_of(reader.stdout.fileno(), seconds)
+    reader.kill()
+    reader.communicate()
+    stop(p)
     empty_areas()
-    return sorted(found)
+    return found
+
+
+def session_delays(program, rate, seconds):
+    """As delays_of(): of a session of two processes, by its trace_pipe."""
+    where = f"{harness.folder}/mnt"
+    env = {**os.environ, "VESTIGE_DIR": f"{harness.folder}/areas", "VESTIGE_BOOT": "ftrace=function ftrace_filter=leaf"}
+    os.mkdir(where)
+    both = f'"$0" rate {rate // 2} {seconds + 5} & "$0" rate {rate // 2} {seconds + 5} & wait'
+    p = subprocess.Popen([VESTIGE, "run", "bench", "--", "sh", "-c", both, program], env=env, stdout=subprocess.DEVNULL,
+                         start_new_session=True)
+    subprocess.run([VESTIGE, "mount", where], env=env, check=True, stdout=subprocess.DEVNULL)
+    try:
+        while not os.path.exists(f"{where}/bench/trace_pipe"):
+            time.sleep(0.01)
+        fd = os.open(f"{where}/bench/trace_pipe", os.O_RDONLY)
+        found = delays_of(fd, seconds)
+        os.close(fd)
+    finally:
+        subprocess.run(["umount", where], check=True)
+        os.killpg(p.pid, signal.SIGKILL)
+        p.wait()
+        os.rmdir(where)
+    empty_areas()
+    return found
 
 
 def top_share(program, rate, seconds):
@@ -56,8 +91,7 @@ def top_share(program, rate, seconds):
     subprocess.run([VESTIGE, "top", "-P", str(p.pid), "-l", "leaf", "-n", str(seconds)], env=env, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, check=True)
     took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    p.kill()
-    p.wait()
+    stop(p)
     empty_areas()
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / took
 
@@ -66,10 +100,14 @@ def bench_tools():
     print("commands beside a program, and commands that write a recording anew")
     program = compiled("steady", [*PATCHABLE, "-D_GNU_SOURCE", f"-I{ROOT}/include"], f"{BENCH}/steady.c")
     seconds = 2 if harness.quick else 5
-    ms = delays(program, 10000, seconds)
-    p99 = ms[len(ms) * 99 // 100] if ms else float("inf")
-    row("`vestige stream` behind the program, p99", f"{p99:.1f} ms", "< 20 ms", p99 < 20,
-        f"{len(ms)} records, median {statistics.median(ms or [0]):.1f} ms")
+    for what, of, bar in (("`vestige stream`", delays, 20), ("trace_pipe of a session of two", session_delays, 80)):
+        ms = of(program, 10000, seconds)
+        p99 = ms[len(ms) * 99 // 100] if ms else float("inf")
+        row(f"{what} behind the program, p99", f"{p99:.1f} ms", f"< {bar} ms", p99 < bar,
+            f"{len(ms)} records, median {statistics.median(ms or [0]):.1f} ms")
+    start = statistics.median(cpu_seconds([VESTIGE, "--version"], {}, "/dev/null", None) /
+                              cpu_seconds(["/bin/true"], {}, "/dev/null", None) for _ in range(pairs(31)))
+    row("a command's start, CPU time / that of `true`", f"{start:.1f}")
     share = statistics.median(top_share(program, 2000000, seconds) for _ in range(pairs(3)))
     row("`vestige top` at 2 M calls/s, of one CPU", f"{share * 100:.2f} %", "<= 2 %", share <= 0.02)
     dat = f"{harness.folder}/tools.dat"
