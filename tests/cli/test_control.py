@@ -523,6 +523,18 @@ def test_did_you_mean(w):
     assert "no event sys_exit_raed, did you mean syscalls:sys_exit_read?" in err, err
 
 
+def test_why_a_tracer_is_refused(w):
+    with target(w) as p:
+        absent = dict(re.findall(r"^(\S+) is absent: (.*)$", w.run("list", "-t", "-P", p.pid).stdout.decode(), re.M))
+        assert absent, "nothing to refuse: no machine has power's states and the branches of a processor and all else"
+        for tracer, why in absent.items():
+            for words in ("set", "-P", p.pid, "current_tracer", tracer), ("start", "-P", p.pid, "-p", tracer), ("record", "-P", p.pid, "-p", tracer):
+                said(w.run(*words, status=None), f"there is no tracer {tracer} here: {why}")
+        said(w.run("start", "-P", p.pid, "-p", "nosuch", status=1), "there is no tracer 'nosuch'")
+    for tracer, why in absent.items():
+        said(w.run("record", "-p", tracer, w.prog, status=125), f"tracer {tracer} here")
+
+
 def test_recover(w):
     need("trace-cmd")
     r = subprocess.Popen([BIN, "record", "-q", w.prog, "spin"], cwd=w.dir, env=w.env,

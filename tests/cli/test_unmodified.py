@@ -385,7 +385,11 @@ def test_shadow_stack(w):
         with Beside(w, "unshare", "-m", "sh", "-c", script) as p:
             p.is_ready()
             until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
-            w.run("start", "-P", p.pid, "-p", "function_graph", status=status)
+            for words in (("start", "-P", p.pid, "-p", "function_graph"), ("set", "-P", p.pid, "current_tracer", "function_graph"),
+                          ("start", "-P", p.pid, "-B", "inst", "-p", "function_graph"),
+                          ("set", "-P", p.pid, "instances/inst/current_tracer", "function_graph")):
+                refused = w.run(*words, status=status).stderr
+                assert (b"by a shadow stack" in refused and b"-p function is there" in refused) == bool(status), (words, refused)
             said = w.run("get", "-P", p.pid, "vestige_status").stdout
             assert (b"no function_graph: the processor checks return addresses by a shadow stack" in said) == bool(status), said
             w.run("start", "-P", p.pid, "-p", "function")

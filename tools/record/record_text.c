@@ -14,6 +14,7 @@
 #include "tools/target/dead_events.h"
 #include "tools/target/image.h"
 #include "tools/target/suggest.h"
+#include "tools/target/tracer_refusal.h"
 
 #define THE_FLAG "-fpatchable-function-entry=6"
 
@@ -120,14 +121,13 @@ static int judge_patterns(const struct record_options *opt, const struct meta *m
 static int judge_status(const struct record_options *opt, const struct meta *m)
 {
 	const char *line = m->status;
-	char word[512];
+	char word[512], why[512];
 
+	if (tracer_refusal_of(m->status, opt->tracer, why, sizeof(why)))
+		return tracer_refusal_fail(opt->tracer, why);
 	while (*line) {
 		size_t n = strcspn(line, "\n");
 
-		if (status_word(line, n, "no function_graph: ", word, sizeof(word)))
-			return fail(ENODEV, "no function_graph here: %s; -p function is there",
-				    word);
 		if (status_word(line, n, "ftrace: ", word, sizeof(word)) &&
 		    status_errno(line, n) == ENOMEM)
 			return fail(ENOMEM,

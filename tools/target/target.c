@@ -10,6 +10,7 @@
 #include "tools/base/fail.h"
 #include "tools/target/process.h"
 #include "tools/target/session.h"
+#include "tools/target/tracer_refusal.h"
 
 #define NR_KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -62,7 +63,12 @@ void targets_serve(bool on)
 
 int target_write(struct target *t, const char *path, const char *text, size_t n, bool truncate)
 {
-	return t->ops->write(t, path, text, n, truncate, (int)gettid());
+	const char *file = strrchr(path, '/');
+	int err = t->ops->write(t, path, text, n, truncate, (int)gettid());
+
+	if (err && !strcmp(file ? file + 1 : path, "current_tracer"))
+		err = tracer_refused(t, text, err);
+	return err;
 }
 
 int target_set(struct target *t, const char *path, const char *text)

@@ -161,7 +161,10 @@ void target_list(int (*put)(void *arg, const char *name), void *arg);
  */
 void targets_serve(bool on);
 
-/* A write on behalf of the calling thread. */
+/*
+ * A write on behalf of the calling thread; @text ends with NUL. A tracer that the process refuses is
+ * -ENODEV with the reason in fail(), if it is known.
+ */
 int target_write(struct target *t, const char *path, const char *text, size_t n, bool truncate);
 
 /* The whole of a file, ended by NUL. */

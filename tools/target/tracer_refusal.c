@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* See tracer_refusal.h. Tests: tests/cli/test_control.py, tests/cli/test_unmodified.py. */
+#include "tools/target/tracer_refusal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+
+/* The text behind @word, which @at has to begin with. NULL: it does not. */
+static const char *behind(const char *at, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncmp(at, word, n) ? NULL : at + n;
+}
+
+/* The reason in a line: `no tracer NAME: ...` and `no NAME: ...`. NULL: it is about another thing. */
+static const char *reason_in(const char *line, const char *tracer)
+{
+	const char *at = behind(line, "no ");
+
+	if (at && behind(at, "tracer "))
+		at = behind(at, "tracer ");
+	at = at ? behind(at, tracer) : NULL;
+	return at ? behind(at, ": ") : NULL;
+}
+
+bool tracer_refusal_of(const char *text, const char *tracer, char *why, size_t bytes)
+{
+	bool found = false;
+
+	for (const char *line = text; *line; line += *line == '\n') {
+		int n = (int)strcspn(line, "\n");
+		const char *reason = reason_in(line, tracer);
+
+		if (reason)
+			snprintf(why, bytes, "%.*s", n - (int)(reason - line), reason);
+		found |= reason != NULL;
+		line += n;
+	}
+	return found;
+}
+
+int tracer_refusal_fail(const char *tracer, const char *why)
+{
+	return fail(ENODEV, "there is no tracer %s here: %s%s", tracer, why,
+		    strcmp(tracer, "function_graph") ? "" : "; -p function is there");
+}
+
+static bool is_in_file(struct target *t, const char *file, const char *tracer, char *why,
+		       size_t bytes)
+{
+	struct target_text text;
+	bool found;
+
+	if (target_read(t, file, &text))
+		return false;
+	found = tracer_refusal_of(text.at, tracer, why, bytes);
+	free(text.at);
+	return found;
+}
+
+int tracer_refused(struct target *t, const char *tracer, int err)
+{
+	char said[256], why[512], name[64];
+	struct target *top;
+	bool found;
+	int none;
+
+	/* the kernel's has no such files; the other errors say it themselves */
+	if ((err != -EINVAL && err != -ENODEV) || !t->ops->records)
+		return err;
+	snprintf(said, sizeof(said), "%s", fail_text());
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(tracer, " \t\n"), tracer);
+	/* an instance has none of the two files */
+	top = target_get(t->name, NULL, &none);
+	found = top && (is_in_file(top, "vestige_absent", name, why, sizeof(why)) ||
+			is_in_file(top, "vestige_status", name, why, sizeof(why)));
+	target_put(top);
+	if (found)
+		return tracer_refusal_fail(name, why);
+	fail(-err, "%s", said);
+	return err;
+}
