@@ -168,8 +168,34 @@ def test_machine(w):
 
 def test_nothing(w):
     w.compile("prog", TEXT, "-fpatchable-function-entry=0")
+    # its own functions are of Go: none of them is redirected
+    subprocess.run(["objcopy", "--add-section", ".gopclntab=prog.c", "prog"], cwd=w.dir, check=True)
     out = w.run("doctor", "./prog", status=1).stdout.decode()
     assert "can be traced     0" in out and "Nothing can be traced" in out, out
+    assert b"nothing was recorded" in w.run("record", "-q", "./prog", status=1).stderr
+
+
+def test_as_it_is(w):
+    """A program without the flag: doctor, list and record agree on its functions."""
+    w.compile("prog", TEXT, "-fpatchable-function-entry=0", "-falign-functions=32")
+    out = w.run("doctor", "-a", "./prog").stdout.decode()
+    n = int(re.search(r"^(\d+) functions can be traced as they are: vestige record -- ./prog$", out, re.M).group(1))
+    assert "Nothing can be traced" not in out and f"    {n} by a redirect" in out, out
+    names = w.run("list", "-f", "./prog").stdout.decode().split()
+    assert len(names) == n and all(f"    {name}\n" in out for name in (*names, *NAMES)), (out, names)
+    w.run("record", "-q", "--", "./prog", status=1)
+    assert set(NAMES) <= set(w.counts()) <= set(names), w.counts()
+    said = json.loads(w.run("doctor", "--json", "./prog").stdout)
+    assert (said["functions"], said["without_flag"]) == (n, True), said
+    built = w.compile("built", TEXT)
+    said = json.loads(w.run("doctor", "--json", built).stdout)
+    assert (said["functions"], said["without_flag"]) == (3, False), said
+    assert "as they are" not in w.run("doctor", built).stdout.decode()
+    with open(w.path("s.sh"), "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\ntrue\n")
+    os.chmod(w.path("s.sh"), 0o755)
+    out = w.run("doctor", "./s.sh", status=1).stdout.decode()
+    assert "`vestige record --unmodified` traces /bin/sh as it is" in out, out
 
 
 main(globals())

@@ -291,6 +291,7 @@ static void print_object(const struct meta *m, uint32_t i, struct names *names,
 static int print_all(const struct meta *m, const struct launch *l, const struct flags *f)
 {
 	struct names *names = names_new(m);
+	bool as_it_is = l->unmodified && !f->unmodified;
 	uint32_t nr = m->nr_functions;
 	char word[SHELL_WORD_BYTES];
 
@@ -312,14 +313,21 @@ static int print_all(const struct meta *m, const struct launch *l, const struct 
 	if (m->head.status_bytes_lost)
 		printf("(%u more bytes did not fit)\n", m->head.status_bytes_lost);
 	if (nr)
-		printf("\n%u functions can be traced: vestige record %s%s%s\n", nr,
-		       f->unmodified ? "--unmodified " : "",
+		printf("\n%u functions can be traced%s: vestige record %s%s%s\n", nr,
+		       as_it_is ? " as they are" : "", f->unmodified ? "--unmodified " : "",
 		       strchr(l->path, '/') == l->path ? "" : "-- ", shell_word(l->path, word));
+	else if (l->script && !f->unmodified)
+		printf("\nNothing can be traced without a flag: `vestige record --unmodified` "
+		       "traces %s as it is; or build it with %s.\n",
+		       l->image, THE_FLAG);
 	else
 		printf("\nNothing can be traced: build %s with %s (gcc or clang), then try "
 		       "again.\n",
 		       l->script ? l->image : l->path, THE_FLAG);
-	if (!nr && is_cxx(m))
+	if (as_it_is && nr)
+		printf("Build it with %s (gcc or clang), and the others can be traced, too.\n",
+		       THE_FLAG);
+	if ((!nr || as_it_is) && is_cxx(m))
 		printf("It uses a C++ library. g++ 12 and older cannot link C++ with that flag "
 		       "alone: "
 		       "`vestige\nflags g++` prints the flags that your compiler can link with.\n");
@@ -359,6 +367,7 @@ static int print_json(const struct meta *m, const struct launch *l)
 	json_text(&j, "program", l->path);
 	json_text(&j, "image", l->image);
 	json_number(&j, "functions", m->nr_functions);
+	json_bool(&j, "without_flag", l->unmodified != NULL);
 	json_open(&j, "objects", '[');
 	for (uint32_t i = 0; i < m->nr_objects; i++) {
 		const struct area_object *object = &m->objects[i];
@@ -419,8 +428,7 @@ static int run(const struct command *c, int argc, char **argv)
 		printf("%s\n", argv[0]);
 		return cmd_end(print_unmodified(argv[0], &flags));
 	}
-	l.unmodified = flags.unmodified ? "1" : NULL;
-	err = inspect_program(&l, argv, &m);
+	err = inspect_recorded(&l, argv, flags.unmodified, &m);
 	if (err)
 		return cmd_end(err);
 	err = flags.json ? print_json(m, &l) : print_all(m, &l, &flags);

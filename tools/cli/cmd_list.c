@@ -23,7 +23,6 @@
 #include "tools/code/demangle.h"
 #include "tools/reader/reader.h"
 #include "tools/record/inspect.h"
-#include "tools/record/program_objects.h"
 #include "tools/target/names.h"
 #include "tools/target/image.h"
 #include "tools/text/json.h"
@@ -185,23 +184,12 @@ static enum file_kind kind_of(const char *path)
 	return format == &reader_format_area ? AREA : RECORDING;
 }
 
-/* As `record` has it: a program without sites is traced as it is. */
-static bool is_as_it_is(const char *prog)
-{
-	struct launch l = {0};
-
-	return !launch_find(&l, prog) && !l.script && !program_has_sites(&l);
-}
-
 static int list_program(struct list *list, char **argv, bool unmodified)
 {
 	struct launch l = {0};
 	struct meta *m;
-	int err;
+	int err = inspect_recorded(&l, argv, unmodified, &m);
 
-	if (unmodified || is_as_it_is(argv[0]))
-		l.unmodified = "1";
-	err = inspect_program(&l, argv, &m);
 	if (err)
 		return err;
 	if (!m->nr_functions)

@@ -11,6 +11,7 @@
 
 #include "tools/area/area.h"
 #include "tools/base/fail.h"
+#include "tools/record/program_objects.h"
 #include "tools/target/areas_dir.h"
 
 static void area_name(const struct launch *l, char *name, size_t room)
@@ -47,15 +48,12 @@ static void inspect_end(const struct areas_dir *dir, struct launch *l)
 	areas_dir_remove(dir->fd, name, true);
 }
 
-int inspect_program(struct launch *l, char **argv, struct meta **out)
+/* Behind launch_find(). */
+static int inspect_found(struct launch *l, char **argv, struct meta **out)
 {
 	struct areas_dir dir;
-	int err;
+	int err = areas_dir_open(&dir);
 
-	err = launch_find(l, argv[0]);
-	if (err)
-		return err;
-	err = areas_dir_open(&dir);
 	if (err)
 		return err;
 	l->areas_dir = dir.path;
@@ -76,4 +74,24 @@ int inspect_program(struct launch *l, char **argv, struct meta **out)
 	inspect_end(&dir, l);
 	areas_dir_close(&dir);
 	return err;
+}
+
+int inspect_program(struct launch *l, char **argv, struct meta **out)
+{
+	int err = launch_find(l, argv[0]);
+
+	return err ? err : inspect_found(l, argv, out);
+}
+
+int inspect_recorded(struct launch *l, char **argv, bool unmodified, struct meta **out)
+{
+	int err = launch_find(l, argv[0]);
+
+	if (err)
+		return err;
+	if (unmodified)
+		l->unmodified = "1";
+	else if (program_is_as_it_is(l))
+		l->unmodified = LAUNCH_THIS_PROCESS ",1";
+	return inspect_found(l, argv, out);
 }

@@ -15,4 +15,10 @@
  */
 int inspect_program(struct launch *l, char **argv, struct meta **out);
 
+/*
+ * inspect_recorded() - the same of what `record` traces of it: where it is traced as it is, l->unmodified
+ * is set. @unmodified: with the flag --unmodified.
+ */
+int inspect_recorded(struct launch *l, char **argv, bool unmodified, struct meta **out);
+
 #endif

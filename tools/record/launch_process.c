@@ -34,7 +34,7 @@ int launch_process(struct launch_process *p, char **argv, bool unmodified, bool 
 	l->mask = *mask;
 	if (unmodified)
 		l->unmodified = "1";
-	else if (!built_only && !l->script && !program_has_sites(l))
+	else if (!built_only && program_is_as_it_is(l))
 		l->unmodified = LAUNCH_THIS_PROCESS ",1";
 	launch_ignore();
 	err = launch_start(l, argv, true);

@@ -264,7 +264,8 @@ int program_objects(const struct launch *l, struct meta **out)
 	return 0;
 }
 
-bool program_has_sites(const struct launch *l)
+/* Whether the functions of its own file have sites. A static one has them or is not traced: true. */
+static bool program_has_sites(const struct launch *l)
 {
 	struct elf_start elf;
 	int fd = open(l->image, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
@@ -273,4 +274,9 @@ bool program_has_sites(const struct launch *l)
 	if (fd >= 0)
 		close(fd);
 	return err || !elf.interp[0] || has_sites(l->image, false);
+}
+
+bool program_is_as_it_is(const struct launch *l)
+{
+	return !l->script && !program_has_sites(l);
 }

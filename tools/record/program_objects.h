@@ -25,9 +25,10 @@ int program_objects(const struct launch *l, struct meta **out);
 int program_files(const struct launch *l, int (*fn)(void *arg, const char *path), void *arg);
 
 /*
- * program_has_sites() - whether the program's own file was built by one of the flags, so that its
- * functions have sites. @l: of launch_find(). A static one has them or is not traced: true.
+ * program_is_as_it_is() - whether the program is traced as it is where no flag says otherwise: none of
+ * its functions was built by one of the flags, and it is no script, whose interpreter nobody means. A
+ * static one is not traced without them. @l: of launch_find().
  */
-bool program_has_sites(const struct launch *l);
+bool program_is_as_it_is(const struct launch *l);
 
 #endif

@@ -144,9 +144,8 @@ static int choose_unmodified(struct record_run *run)
 	int err = 0;
 
 	if (!run->opt.unmodified) {
-		if (run->opt.built_only || run->launch.script || !record_needs_functions(&run->opt))
-			return 0;
-		if (program_has_sites(&run->launch))
+		if (run->opt.built_only || !record_needs_functions(&run->opt) ||
+		    !program_is_as_it_is(&run->launch))
 			return 0;
 		name_unmodified(run);
 		run->launch.unmodified = run->unmodified;
