@@ -7,14 +7,23 @@ import re
 import subprocess
 import tarfile
 
-from cli_test import BIN, main, spinning, until
+from cli_test import BIN, LIBRARY, Beside, main, spinning, until
 
 DATA = os.path.join(os.environ["SOURCE_DIR"], "tests", "data")
 LEAK = r"""
 #include <stdlib.h>
+#include <unistd.h>
 void *kept[10];
 __attribute__((noipa)) void leaks(void) { for (int i = 0; i < 10; i++) kept[i] = malloc(100); }
-int main(void) { leaks(); return 0; }
+int main(int argc, char **argv)
+{
+	char c;
+
+	if (argc > 1 && (write(1, "ready\n", 6) != 6 || read(0, &c, 1) != 1)) return 1;
+	leaks();
+	if (argc > 1) return write(1, "ready\n", 6) != 6 || read(0, &c, 1) > 0;
+	return 0;
+}
 """
 
 
@@ -58,6 +67,23 @@ def test_leaks(w):
     assert mine["oldest"] >= 0 and mine["stack"][-1]
 
 
+def test_leaks_of_a_process(w):
+    prog = w.compile("leak", LEAK)
+    with Beside(w, prog, "wait", env=dict(w.env, LD_PRELOAD=LIBRARY)) as p:
+        p.is_ready()
+        w.run("set", "-P", p.pid, "kmemtrace_stacks", "1")
+        w.run("start", "-P", p.pid, "-p", "kmemtrace")
+        assert not any(f.startswith("leaks") for l in of(w, "leaks", "-P", p.pid) for f in l["stack"])
+        p.p.stdin.write(b"\n")
+        p.p.stdin.flush()
+        p.is_ready()
+        rows, text = of(w, "leaks", "-P", p.pid), w.run("leaks", "-P", p.pid).stdout.decode()
+    w.run("clean")
+    head = re.search(r"^.*?(\d+) bytes in (\d+) blocks.*\n(?:.*stack trace.*\n)?(?: => .*\n)*? => leaks", text, re.M)
+    mine, = (l for l in rows if any(f.startswith("leaks") for f in l["stack"]))
+    assert (mine["bytes"], mine["blocks"]) == (1000, 10) == (int(head[1]), int(head[2])), (mine, text)
+
+
 def test_kd(w):
     w.run("record", "-q", "-p", "function_graph", "--", w.prog, "calls", "30")
     rows = {r["name"]: r for r in of(w, "kd")}
@@ -97,10 +123,10 @@ def test_blk(w):
         tar.extractall(w.dir)
     at = w.path("amd64-two")
 
-    def run(*words):
-        return subprocess.run([BIN, "blk", "times", *words, "sda", "nullb0"], cwd=at, stdout=subprocess.PIPE, check=True).stdout.decode()
+    def run(what, *words):
+        return subprocess.run([BIN, "blk", what, *words, "sda", "nullb0"], cwd=at, stdout=subprocess.PIPE, check=True).stdout.decode()
 
-    rows, text = json.loads(run("--json")), run("-A")
+    rows, text = json.loads(run("times", "--json")), run("times", "-A")
     everything = text[text.index(" All Devices "):]
     for step, s in rows["all"]["steps"].items():
         row = re.search(rf"^{step} +([\d.]+) +([\d.]+) +([\d.]+) +(\d+)$", everything, re.M)
@@ -110,6 +136,77 @@ def test_blk(w):
     per = text[text.index(" Per Device "):text.index(" All Devices ") if text.index(" All Devices ") > text.index(" Per Device ") else None]
     q2c = rows["devices"][0]["steps"]["Q2C"]
     assert re.search(rf"^\( *{major}, *{minor}\) +{q2c['min']:.9f} +{q2c['avg']:.9f} +{q2c['max']:.9f} +{q2c['n']}$", per, re.M), (q2c, per[-800:])
+    same_tables(rows, text)
+    same_sums(json.loads(run("parse", "--json", "-s", "-t")), run("parse", "-s", "-t"))
+    for flag in "-O", "-f":
+        assert b"leave out " + flag.encode() in w.run("blk", "parse", "--json", *[flag, "%a"][:1 + (flag == "-f")], "sda", status=2).stderr
+    # numbers that differ: the processes are left out without -s, their waits without -t
+    assert "processes" not in json.loads(run("parse", "--json")) and "devices" not in json.loads(run("parse", "--json", "-q"))
+    assert "dispatch_wait" not in json.loads(run("parse", "--json", "-s"))["processes"][0]
+
+
+def table(text, title, nth=0):
+    """The rows of a table of btt's, by device: its numbers."""
+    part = text.split(f" {title} ")[1].split("====================\n", 1)[1].split("\n\n")[nth]
+    found = re.findall(r"^ *(\( *\d+, *\d+\)|Total Sys) \|(.*)$", part, re.M)
+    return {name.replace(" ", "").strip("()"): re.findall(r"-?[\d.]+", row) for name, row in found}
+
+
+def same_tables(rows, text):
+    devices = {d["device"]: d for d in rows["devices"]}
+
+    def same(title, key, numbers, nth=0):
+        of_text = table(text, title, nth)
+        of_text.pop("TotalSys", None)
+        assert of_text and of_text == {n: numbers(d[key]) for n, d in devices.items() if key in d}, (title, of_text, devices)
+
+    same("Device Overhead", "overhead", lambda o: [f"{o[n]:.4f}" for n in ("Q2G", "G2I", "Q2M", "I2D", "D2C")])
+    same("Device Merge Information", "merges", lambda m: [str(m["queued"]), str(m["issued"]), f"{m['ratio']:.1f}",
+                                                        str(m["min"]), str(int(m["avg"])), str(m["max"]), str(m["total"])])
+    for key in "q2q_seeks", "d2d_seeks":
+        of_text = table(text, f"Device {key[:3].upper()} Seek Information")
+        for name, row in of_text.items():
+            s = devices[name][key]
+            assert row[:5] == [str(s["n"]), f"{s['mean']:.1f}", str(s["median"]), str(s["modes"][0]), str(s["mode_n"])], (row, s)
+        assert of_text
+    if any("plugs" in d for d in devices.values()):
+        same("Plug Information", "plugs", lambda p: [str(p["n"]), str(p["timer"]), f"{p['percent']:.9f}"])
+    same("Active Requests At Q Information", "active_at_q", lambda q: [f"{q:.1f}"])
+
+    def live(a):
+        return [str(a["n"]), f"{a['avg']:.9f}", f"{a['avg_pause']:.9f}", f"{a['percent']:.2f}"]
+
+    same("I/O Active Period Information", "active", live)
+    assert table(text, "I/O Active Period Information")["TotalSys"] == live(rows["all"]["active"])
+    for name, row in table(text, "Q2D Histogram").items():
+        n = devices[name]["q2d"]
+        assert row == [f"{100 * c / sum(n):.1f}" for c in n], (row, n)
+    stretches = re.search(r"# +Total System : q activity\n((?: +[\d.]+ +[\d.]+\n)+)", text)[1].split()[::2]
+    assert stretches == [f"{t:.9f}" for r in rows["all"]["q_activity"] for t in (r[0], r[0], r[1], r[1])]
+
+
+def same_sums(sums, text):
+    names = {"queued": "Reads Queued", "issued": "Read Dispatches", "completed": "Reads Completed", "merged": "Read Merges"}
+
+    def same(io, part):
+        for key, left in names.items():
+            row = re.search(rf"^ {left}: +(\d+), +(\d+)KiB\t.*?: +(\d+), +(\d+)KiB$", part, re.M)
+            n = [x for way in ("reads", "writes") for x in (io[key][way]["n"], io[key][way]["bytes"] // 1024)]
+            assert n == [int(x) for x in row.groups()], (key, io, part)
+
+    for p in sums["processes"]:
+        part = text.split(f"\n{p['name']} ({p['pid']})\n", 1)[1].split("Completion wait:")[0]
+        same(p, part)
+        row = re.search(r"Dispatch wait: +(\d+) +\t Dispatch wait: +(\d+)$", part, re.M)
+        assert [p["dispatch_wait"][way] // 1000 for way in ("reads", "writes")] == [int(x) for x in row.groups()], (p, row)
+    for d in sums["devices"]:
+        for cpu in d["cpus"]:
+            same(cpu, text.split(f"CPU{cpu['cpu']} ({d['device']}):\n", 1)[1].split("IO unplugs")[0])
+        if len(d["cpus"]) > 1:
+            same(d["total"], text.split(f"Total ({d['device']}):\n", 1)[1].split("IO unplugs")[0])
+        end = re.search(rf"Throughput \(R/W\): (\d+)KiB/s / (\d+)KiB/s\nEvents \({d['device']}\): (\d+) ", text)
+        assert [d["kib_per_s"]["reads"], d["kib_per_s"]["writes"], d["events"]] == [int(x) for x in end.groups()]
+    assert sums["files"] == re.findall(r"^Input file (.*) added$", text, re.M)
 
 
 main(globals())

@@ -129,10 +129,22 @@ struct blk_device *blk_next_device(const struct blk_model *m, struct blk_device 
 /* Is a process of that name asked for (-e)? */
 bool blk_is_program_asked(const struct blk_model *m, const char *name);
 
-/* The times from step to step of all, of the devices and of the processes, in seconds. */
-void blk_json_put(struct out *o, const struct blk_model *m);
+/* How long requests were on their way; times in seconds, the share in percent. */
+struct blk_live {
+	double act, pause; /* means */
+	double share;
+};
+struct blk_live blk_live_of(const struct blk_ranges *r);
 
-/* Print all tables. */
-void blk_tables_put(struct out *o, struct blk_model *m);
+/* The shares of the time from queue to complete. */
+#define BLK_SHARES 5
+extern const enum blk_step blk_shares[BLK_SHARES];
+
+/* The end of the recording, before the tables: processes are by name, plugs end. */
+void blk_model_end(struct blk_model *m);
+
+/* Print all tables: as btt's text, or as JSON. */
+void blk_tables_put(struct out *o, const struct blk_model *m);
+void blk_json_put(struct out *o, const struct blk_model *m);
 
 #endif

@@ -56,6 +56,8 @@ static int show_text(struct parse *w, unsigned int input, unsigned int cpu,
 			return 0;
 		err = blk_sums_add(w->sums, w->r, input, cpu, rec, &l.elapsed_ns);
 	}
+	if (w->p->json)
+		return err;
 	l.name = blk_reader_name(w->r, rec->e.pid);
 	blk_reader_start(w->r, &l.start);
 	blk_line_put(w->o, &w->p->formats, rec, &l);
@@ -85,12 +87,34 @@ static int take_record(struct parse *w, unsigned int input, const struct blk_rec
 	return err ? err : 1;
 }
 
+static void put_json(struct parse *w)
+{
+	struct json j = {.o = w->o};
+	const char *file;
+
+	json_open(&j, NULL, '{');
+	if (w->p->processes)
+		blk_sums_json_processes(&j, w->sums);
+	if (!w->p->quiet)
+		blk_sums_json_devices(&j, w->sums, w->r);
+	json_open(&j, "files", '[');
+	for (unsigned int i = 0; (file = blk_reader_file(w->r, i)); i++)
+		json_text(&j, NULL, file);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	out_text(w->o, "\n");
+}
+
 static void put_ends(struct parse *w)
 {
 	const char *file;
 
 	if (w->p->no_text)
 		return;
+	if (w->p->json) {
+		put_json(w);
+		return;
+	}
 	if (w->p->processes)
 		blk_sums_put_processes(w->o, w->sums);
 	if (!w->p->quiet)

@@ -14,6 +14,7 @@ struct blk_parse {
 	uint64_t from_ns, to_ns; /* of the time that is shown; to_ns 0: to the end */
 	const char *merged;	 /* write the records to this file; NULL */
 	bool no_text, quiet, processes, by_name, times;
+	bool json;	  /* the sums alone, as JSON */
 	bool messages;	  /* also those with a control group, which blkparse 1.2.0 leaves out */
 	bool no_messages; /* none in the merged file */
 };

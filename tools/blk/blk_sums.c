@@ -467,13 +467,18 @@ static int by_name(const void *a, const void *b)
 	return c ? c : p->pid < q->pid ? -1 : p->pid > q->pid;
 }
 
+static void sort_processes(const struct blk_sums *s)
+{
+	if (s->nr_processes)
+		qsort(s->processes, s->nr_processes, sizeof(*s->processes), by_name);
+}
+
 void blk_sums_put_processes(struct out *o, const struct blk_sums *s)
 {
 	static const char *const waits[] = {
 		"Allocation wait:", "Dispatch wait:", "Completion wait:"};
 
-	if (s->nr_processes)
-		qsort(s->processes, s->nr_processes, sizeof(*s->processes), by_name);
+	sort_processes(s);
 	for (size_t i = 0; i < s->nr_processes; i++) {
 		const struct process *p = &s->processes[i];
 
@@ -503,12 +508,17 @@ static uint64_t rate(const struct count *c, uint64_t ms)
 	return ms ? (1000 * c->kib + c->rest) / ms : 0;
 }
 
+static uint64_t milliseconds(const struct device *d)
+{
+	return (d->last_ns - d->first_ns) / 1000000;
+}
+
 static void put_device(struct out *o, const struct device *d, const char *name, uint64_t gaps,
 		       uint64_t missing)
 {
 	struct io total = {0};
 	unsigned int shown = 0;
-	uint64_t ms = (d->last_ns - d->first_ns) / 1000000, all = d->events + missing;
+	uint64_t ms = milliseconds(d), all = d->events + missing;
 
 	for (unsigned int cpu = 0; cpu < d->nr_cpus; cpu++) {
 		if (!d->cpus[cpu].records)
@@ -529,9 +539,19 @@ static void put_device(struct out *o, const struct device *d, const char *name, 
 		   all ? 100.0 * (double)missing / (double)all : 0.0);
 }
 
-void blk_sums_put_devices(struct out *o, const struct blk_sums *s, const struct blk_reader *r)
+/* The device of an input, and its name. */
+static const struct device *device_of(const struct blk_sums *s, const struct blk_input *inputs,
+				      unsigned int i, char numbers[32], const char **name)
 {
 	static const struct device none;
+
+	snprintf(numbers, 32, "%u,%u", BLK_MAJOR(inputs[i].device), BLK_MINOR(inputs[i].device));
+	*name = inputs[i].name ? inputs[i].name : numbers;
+	return i < s->nr_devices ? &s->devices[i] : &none;
+}
+
+void blk_sums_put_devices(struct out *o, const struct blk_sums *s, const struct blk_reader *r)
+{
 	const struct blk_input *inputs;
 	unsigned int nr;
 
@@ -539,13 +559,125 @@ void blk_sums_put_devices(struct out *o, const struct blk_sums *s, const struct 
 	for (unsigned int i = 0; i < nr; i++) {
 		uint64_t gaps, missing;
 		char numbers[32];
+		const char *name;
+		const struct device *d = device_of(s, inputs, i, numbers, &name);
 
-		snprintf(numbers, sizeof(numbers), "%u,%u", BLK_MAJOR(inputs[i].device),
-			 BLK_MINOR(inputs[i].device));
 		blk_reader_skips(r, i, &gaps, &missing);
 		if (i)
 			out_text(o, "\n");
-		put_device(o, i < s->nr_devices ? &s->devices[i] : &none,
-			   inputs[i].name ? inputs[i].name : numbers, gaps, missing);
+		put_device(o, d, name, gaps, missing);
 	}
+}
+
+static void json_ways(struct json *j, const char *name, uint64_t reads, uint64_t writes)
+{
+	json_open(j, name, '{');
+	json_number(j, "reads", reads);
+	json_number(j, "writes", writes);
+	json_close(j, '}');
+}
+
+/* Those that the text has as numbers alone have no bytes. */
+static void json_io(struct json *j, const struct io *io)
+{
+	static const struct {
+		const char *name;
+		bool bytes;
+	} rows[NR_COUNTS] = {
+		[QUEUED] = {"queued", true},
+		[ISSUED] = {"issued", true},
+		[REQUEUED] = {"requeued", false},
+		[COMPLETED] = {"completed", true},
+		[MERGED] = {"merged", true},
+		[PC_QUEUED] = {"pc_queued", true},
+		[PC_ISSUED] = {"pc_issued", true},
+		[PC_REQUEUED] = {"pc_requeued", false},
+		[PC_COMPLETED] = {"pc_completed", false},
+	};
+
+	for (int i = 0; i < NR_COUNTS; i++) {
+		json_open(j, rows[i].name, '{');
+		for (int way = 0; way < NR_WAYS; way++) {
+			const struct count *c = &io->of[i][way];
+
+			json_open(j, way == READS ? "reads" : "writes", '{');
+			json_number(j, "n", c->n);
+			if (rows[i].bytes)
+				json_number(j, "bytes", c->kib * 1024 + c->rest);
+			json_close(j, '}');
+		}
+		json_close(j, '}');
+	}
+	json_number(j, "unplugs", io->unplugs);
+	json_number(j, "timer_unplugs", io->timer_unplugs);
+}
+
+void blk_sums_json_processes(struct json *j, const struct blk_sums *s)
+{
+	static const char *const waits[] = {"allocation_wait", "dispatch_wait", "completion_wait"};
+
+	sort_processes(s);
+	json_open(j, "processes", '[');
+	for (size_t i = 0; i < s->nr_processes; i++) {
+		const struct process *p = &s->processes[i];
+
+		json_open(j, NULL, '{');
+		json_text(j, "name", p->name);
+		json_number(j, "pid", p->pid);
+		json_bool(j, "more", p->more);
+		json_io(j, &p->io);
+		for (int w = 0; s->times && w < NR_WAITS; w++)
+			json_ways(j, waits[w], p->longest_ns[w][READS], p->longest_ns[w][WRITES]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_device(struct json *j, const struct device *d)
+{
+	struct io total = {0};
+	uint64_t ms = milliseconds(d);
+
+	json_open(j, "cpus", '[');
+	for (unsigned int cpu = 0; cpu < d->nr_cpus; cpu++) {
+		if (!d->cpus[cpu].records)
+			continue;
+		add_up(&total, &d->cpus[cpu].io);
+		json_open(j, NULL, '{');
+		json_number(j, "cpu", cpu);
+		json_io(j, &d->cpus[cpu].io);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_open(j, "total", '{');
+	json_io(j, &total);
+	json_close(j, '}');
+	json_ways(j, "depth", d->depth_max[READS], d->depth_max[WRITES]);
+	json_ways(j, "kib_per_s", rate(&total.of[COMPLETED][READS], ms),
+		  rate(&total.of[COMPLETED][WRITES], ms));
+	json_number(j, "events", d->events);
+}
+
+void blk_sums_json_devices(struct json *j, const struct blk_sums *s, const struct blk_reader *r)
+{
+	const struct blk_input *inputs;
+	unsigned int nr;
+
+	inputs = blk_reader_inputs(r, &nr);
+	json_open(j, "devices", '[');
+	for (unsigned int i = 0; i < nr; i++) {
+		uint64_t gaps, missing;
+		char numbers[32];
+		const char *name;
+		const struct device *d = device_of(s, inputs, i, numbers, &name);
+
+		blk_reader_skips(r, i, &gaps, &missing);
+		json_open(j, NULL, '{');
+		json_text(j, "device", name);
+		json_device(j, d);
+		json_number(j, "skips", gaps);
+		json_number(j, "skipped", missing);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
 }

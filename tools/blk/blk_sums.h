@@ -7,6 +7,7 @@
 #define VESTIGE_TOOLS_BLK_SUMS_H
 
 #include "tools/blk/blk_read.h"
+#include "tools/text/json.h"
 #include "tools/text/out.h"
 
 struct blk_sums;
@@ -40,5 +41,8 @@ void blk_sums_shown(struct blk_sums *s, unsigned int input, uint64_t time_ns);
 /* Print the tables of processes; of CPUs and devices. */
 void blk_sums_put_processes(struct out *o, const struct blk_sums *s);
 void blk_sums_put_devices(struct out *o, const struct blk_sums *s, const struct blk_reader *r);
+/* The same as members of an object, `processes` and `devices`: numbers, bytes, and ns. */
+void blk_sums_json_processes(struct json *j, const struct blk_sums *s);
+void blk_sums_json_devices(struct json *j, const struct blk_sums *s, const struct blk_reader *r);
 
 #endif

@@ -130,8 +130,10 @@ static void put_all(struct out *o, const struct blk_model *m)
 	out_text(o, "\n");
 }
 
-static const enum blk_step shares[] = {Q2G, G2I, Q2M, I2D, D2C};
-#define NR_SHARES (sizeof(shares) / sizeof(*shares))
+const enum blk_step blk_shares[] = {Q2G, G2I, Q2M, I2D, D2C};
+#define shares	  blk_shares
+#define NR_SHARES BLK_SHARES
+static_assert(sizeof(shares) / sizeof(*shares) == NR_SHARES, "blk_model.h has their number");
 
 static void put_shares(struct out *o, const char *name, const struct blk_sum *sums, double all)
 {
@@ -189,8 +191,6 @@ static void put_merges(struct out *o, const struct blk_model *m)
 	while ((d = blk_next_device(m, d))) {
 		if (!d->nr_q || !d->nr_d)
 			continue;
-		if (d->nr_q < d->nr_d)
-			d->nr_q = d->nr_d;
 		out_printf(o, row, device_text(name, d->device), d->nr_q, d->nr_d,
 			   (double)d->nr_q / (double)d->nr_d, d->blocks.min,
 			   (uint64_t)((double)d->blocks.total / (double)d->nr_d), d->blocks.max,
@@ -332,11 +332,6 @@ static void put_plugs(struct out *o, const struct blk_model *m)
 	while ((d = blk_next_device(m, d))) {
 		double percent;
 
-		if (d->plugged) {
-			d->plugged = false;
-			d->nr_unplugs++;
-			d->plugged_s += d->end_s - d->plug_s;
-		}
 		if (!d->nr_unplugs && !d->nr_timer_unplugs)
 			continue;
 		percent = 100.0 * (d->plugged_s / (d->end_s - d->begin_s));
@@ -404,9 +399,9 @@ static void put_depths(struct out *o, const struct blk_model *m)
 	out_text(o, "\n");
 }
 
-static void put_live_row(struct out *o, const char *name, const struct blk_ranges *r)
+struct blk_live blk_live_of(const struct blk_ranges *r)
 {
-	double act = 0, pause = 0, share = r->nr == 1 ? 100.0 : 0.0;
+	struct blk_live l = {.share = r->nr == 1 ? 100.0 : 0.0};
 	uint64_t live_ns = 0;
 
 	for (size_t i = 0; i < r->nr; i++)
@@ -415,11 +410,18 @@ static void put_live_row(struct out *o, const char *name, const struct blk_range
 		/* btt's stretch begins at time 0 */
 		double all = blk_seconds(r->of[r->nr - 1].to_ns), live = blk_seconds(live_ns);
 
-		share = 100.0 * (live / all);
-		act = live / (double)r->nr;
-		pause = (all - live) / (double)(r->nr - 1);
+		l.share = 100.0 * (live / all);
+		l.act = live / (double)r->nr;
+		l.pause = (all - live) / (double)(r->nr - 1);
 	}
-	out_printf(o, "%10s | %10zu %13.9f %13.9f %6.2f\n", name, r->nr, act, pause, share);
+	return l;
+}
+
+static void put_live_row(struct out *o, const char *name, const struct blk_ranges *r)
+{
+	struct blk_live l = blk_live_of(r);
+
+	out_printf(o, "%10s | %10zu %13.9f %13.9f %6.2f\n", name, r->nr, l.act, l.pause, l.share);
 }
 
 static void put_live(struct out *o, const struct blk_model *m)
@@ -525,11 +527,26 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct blk_process *)a)->name, ((const struct blk_process *)b)->name);
 }
 
-void blk_tables_put(struct out *o, struct blk_model *m)
+void blk_model_end(struct blk_model *m)
 {
 	/* the pids' places of processes are no longer needed */
 	if (m->nr_processes)
 		qsort(m->processes, m->nr_processes, sizeof(*m->processes), by_name);
+	for (size_t i = 0; i < m->nr_devices; i++) {
+		struct blk_device *d = &m->devices[i];
+
+		if (d->nr_q && d->nr_q < d->nr_d)
+			d->nr_q = d->nr_d;
+		if (d->plugged) {
+			d->plugged = false;
+			d->nr_unplugs++;
+			d->plugged_s += d->end_s - d->plug_s;
+		}
+	}
+}
+
+void blk_tables_put(struct out *o, const struct blk_model *m)
+{
 	if (m->f->all) {
 		put_processes(o, m);
 		put_devices(o, m);

@@ -510,8 +510,10 @@ int blk_times(const struct blk_times_flags *f, struct out *o)
 	}
 	blk_reader_close(r);
 	err = got < 0 ? got : 0;
-	if (!err)
+	if (!err) {
+		blk_model_end(&m);
 		f->json ? blk_json_put(o, &m) : blk_tables_put(o, &m);
+	}
 out:
 	model_free(&m);
 	return err;

@@ -15,7 +15,7 @@ struct blk_times_flags {
 	const char *const *names;
 	unsigned int nr_names;
 	bool all;	      /* tables of each process and device, too */
-	bool json;	      /* the times from step to step alone, as JSON */
+	bool json;	      /* as JSON */
 	bool absolute;	      /* seeks from the end of the last request */
 	double range_s;	      /* a pause this long ends an active stretch */
 	double from_s, to_s;  /* to_s 0: to the end */

@@ -77,7 +77,8 @@ static bool take_seconds(const char *text, char **end, double *s)
 struct parse_options {
 	struct blk_parse parse;
 	struct inputs in;
-	const char *output, *all_formats;
+	const char *output;
+	const char *lines; /* the flag that gives lines a format; NULL */
 };
 
 static int take_input(const struct parsing *p, void *to, const char *value)
@@ -90,6 +91,7 @@ static int take_all_formats(const struct parsing *p, void *to, const char *value
 {
 	struct parse_options *opt = to;
 
+	opt->lines = "f";
 	if (!blk_formats_all(&opt->parse.formats, value))
 		return 0;
 	return options_bad(p, fail_text(), value);
@@ -99,6 +101,7 @@ static int take_format(const struct parsing *p, void *to, const char *value)
 {
 	struct parse_options *opt = to;
 
+	opt->lines = "F";
 	if (!blk_formats_one(&opt->parse.formats, value))
 		return 0;
 	return options_bad(p, "not an action's letter, a comma and a format, as Q,%S+%n\\n", value);
@@ -184,6 +187,8 @@ static const struct flag parse_flags[] = {
 	 AT(parse.merged)},
 	{'M', "no-msgs", NULL, "without messages in the file of -d", NULL, AT(parse.no_messages)},
 	{'O', "no-text-output", NULL, "no text", NULL, AT(parse.no_text)},
+	{0, "json", NULL, "the sums alone, as JSON: requests, bytes, and the waits of -s -t in ns",
+	 NULL, AT(parse.json)},
 	{'o', "output", "OUT", "write the text to this file", NULL, AT(output)},
 	FLAGS_END};
 
@@ -193,6 +198,9 @@ static int run_parse(const struct command *c, int argc, char **argv)
 	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
 	struct out o;
 
+	if (status < 0 && opt.parse.json && (opt.parse.no_text || opt.lines))
+		status = options_wrong(c, "--json prints the sums alone: leave out -%s",
+				       opt.lines ? opt.lines : "O");
 	if (status < 0)
 		status = begin(c, &opt.in, argc, argv, opt.output, &o);
 	if (status < 0) {
@@ -268,8 +276,7 @@ static const struct flag times_flags[] = {
 	{'t', "time-start", "SECONDS", "only records from then on", take_second, 0},
 	{'T', "time-end", "SECONDS", "only records until then", take_second, 0},
 	{0, "json", NULL,
-	 "as JSON: the times from step to step, in seconds, of all, of each device and each "
-	 "process",
+	 "all tables as JSON, in seconds and sectors: of all, of each device and each process",
 	 NULL, offsetof(struct times_options, times.json)},
 	{'o', "output", "OUT", "write the tables to this file", NULL,
 	 offsetof(struct times_options, output)},
