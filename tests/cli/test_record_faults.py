@@ -258,6 +258,26 @@ def test_signal_before_the_program_runs(w):
     assert (False, False) in seen, seen
 
 
+def test_ctrl_c_before_main_leaves_no_area(w):
+    """Ctrl-C goes to the program, too, at any moment of its start: neither an area nor a file without records is left."""
+    for words, own in ((["record", "-q", w.prog, "spin"], True), (["list", "-f", w.prog], False), (["doctor", w.prog], False)):
+        wait = .004
+        while wait < .3:
+            p = subprocess.Popen([BIN, *words], cwd=w.dir, env=w.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                 start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+            time.sleep(wait)     # any moment will do
+            wait *= 1.1
+            os.killpg(p.pid, signal.SIGINT)
+            said = p.communicate(timeout=60)[1]
+            assert p.returncode in (0, -signal.SIGINT, 128 + signal.SIGINT), (p.returncode, said)
+            areas = [n for n in os.listdir(w.areas) if n[0].isdigit()] if os.path.exists(w.areas) else []
+            assert not areas, (words, wait, p.returncode, areas, said)
+            assert b"did not start" not in said, (words, wait, said)
+            if os.path.exists(w.path("trace.dat")):
+                assert own
+                os.unlink(w.path("trace.dat"))
+
+
 def test_program_is_killed(w):
     p = spinning(w)
     os.kill(child_of(p.pid), signal.SIGKILL)

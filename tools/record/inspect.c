@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,9 +15,46 @@
 #include "tools/record/program_objects.h"
 #include "tools/target/areas_dir.h"
 
-static void area_name(const struct launch *l, char *name, size_t room)
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+#define NR_ENDING (sizeof(ending) / sizeof(*ending))
+
+/* The program that is inspected, and the signal that came meanwhile: for the handler. */
+static struct launch *volatile inspected;
+static volatile sig_atomic_t caught;
+
+/* The program ends, whatever it does: so does the inspection, which then removes its area. */
+static void end_program(int sig)
 {
-	snprintf(name, room, "%d.%llu", l->pid, launch_start_time(l->pid, NULL));
+	struct launch *l = inspected;
+
+	caught = sig;
+	/* a child that is not yet the program has no pid here */
+	if (l && l->pid > 0 && !l->ended)
+		kill(l->pid, SIGKILL);
+}
+
+static void signals_begin(struct launch *l, struct sigaction before[NR_ENDING])
+{
+	struct sigaction ours = {.sa_handler = end_program, .sa_flags = SA_RESTART};
+
+	l->pid = 0;
+	l->ended = false;
+	inspected = l;
+	for (size_t i = 0; i < NR_ENDING; i++) {
+		sigaction(ending[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(ending[i], &ours, NULL);
+	}
+}
+
+/* A signal that came ends this process now, as it would have done. */
+static void signals_end(const struct sigaction before[NR_ENDING])
+{
+	inspected = NULL;
+	for (size_t i = 0; i < NR_ENDING; i++)
+		sigaction(ending[i], &before[i], NULL);
+	if (caught)
+		raise(caught);
 }
 
 /* The tables of a program that is held. Return: as inspect_program(). */
@@ -26,7 +64,7 @@ static int inspect_tables(const struct areas_dir *dir, const struct launch *l, s
 	char name[64];
 	int fd, err;
 
-	area_name(l, name, sizeof(name));
+	launch_area_name(l, name);
 	fd = area_open(dir->fd, name, O_RDONLY, &bytes);
 	err = fd < 0 ? fd : meta_load(fd, 0, bytes, name, out);
 	if (fd >= 0)
@@ -43,14 +81,15 @@ static void inspect_end(const struct areas_dir *dir, struct launch *l)
 {
 	char name[64];
 
-	area_name(l, name, sizeof(name));
 	launch_kill(l);
+	launch_area_name(l, name);
 	areas_dir_remove(dir->fd, name, true);
 }
 
 /* Behind launch_find(). */
 static int inspect_found(struct launch *l, char **argv, struct meta **out)
 {
+	struct sigaction before[NR_ENDING];
 	struct areas_dir dir;
 	int err = areas_dir_open(&dir);
 
@@ -60,19 +99,19 @@ static int inspect_found(struct launch *l, char **argv, struct meta **out)
 	l->boot = "ftrace=nop";
 	l->silent = true;
 	l->no_agent = true;
+	signals_begin(l, before);
 	err = launch_start(l, argv, true);
 	if (!err && l->ended)
 		err = fail(ENOEXEC,
 			   "%s ended before its main(), with %s %d: does it run without vestige?",
 			   l->path, WIFEXITED(l->status) ? "status" : "signal",
 			   WIFEXITED(l->status) ? WEXITSTATUS(l->status) : WTERMSIG(l->status));
-	if (err) {
-		areas_dir_close(&dir);
-		return err;
-	}
-	err = inspect_tables(&dir, l, out);
-	inspect_end(&dir, l);
+	if (!err)
+		err = inspect_tables(&dir, l, out);
+	if (l->pid > 0)
+		inspect_end(&dir, l);
 	areas_dir_close(&dir);
+	signals_end(before);
 	return err;
 }
 

@@ -455,6 +455,7 @@ int launch_start(struct launch *l, char **argv, bool must_hold)
 	if (!l->pid)
 		become(l, argv, report[1]);
 	close(report[1]);
+	l->start = launch_start_time(l->pid, NULL);
 	if (read(report[0], &held, sizeof(held)) != sizeof(held))
 		held = 0;
 	if (held > 0) {
@@ -524,6 +525,11 @@ int launch_no_engine(const struct launch *l)
 		    l->image, l->areas_dir,
 		    limited ? " do `ulimit -v` and `ulimit -f` leave room for it?" : "",
 		    l->library);
+}
+
+void launch_area_name(const struct launch *l, char name[64])
+{
+	snprintf(name, 64, "%d.%llu", l->pid, l->start);
 }
 
 unsigned long long launch_start_time(pid_t pid, char *comm)

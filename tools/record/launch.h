@@ -38,8 +38,9 @@ struct launch {
 	bool silent;   /* its standard streams are /dev/null */
 	bool no_agent; /* VESTIGE_AGENT=0: all functions are looked up at start */
 	pid_t pid;
-	bool at_entry; /* held there (or where the engine inside is ready), by ptrace */
-	int status;    /* waitpid()'s, when it ended before its entry */
+	unsigned long long start; /* its launch_start_time() */
+	bool at_entry;		  /* held there (or where the engine inside is ready), by ptrace */
+	int status;		  /* waitpid()'s, when it ended before its entry */
 	bool ended;
 };
 
@@ -94,6 +95,9 @@ void launch_go(struct launch *l);
 
 /* End it and wait for it. */
 void launch_kill(struct launch *l);
+
+/* The name of the area that the engine makes for it, in the folder of the areas. */
+void launch_area_name(const struct launch *l, char name[64]);
 
 /* Field 22 of /proc/PID/stat, 0 if there is no such process; @comm: room for 16, or NULL. */
 unsigned long long launch_start_time(pid_t pid, char *comm);

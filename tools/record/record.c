@@ -363,11 +363,28 @@ static void note_as_it_is(const struct record_run *run, const struct meta *m)
 		     run->launch.image, nr);
 }
 
+/* A signal that came before the program could get it. Return: 0, or -EINTR with fail() set. */
+static int interrupted(struct record_run *run, int fd)
+{
+	struct signalfd_siginfo si;
+
+	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		run->status = 128 + (int)si.ssi_signo;
+		return fail(EINTR, "%s by signal %u before %s was started: nothing is recorded",
+			    si.ssi_signo == SIGINT ? "interrupted" : "ended", si.ssi_signo,
+			    run->launch.path);
+	}
+	return 0;
+}
+
 /* Hold the program before main() and see whether there is anything to record. */
-static int start(struct record_run *run)
+static int start(struct record_run *run, int signals)
 {
 	struct launch *l = &run->launch;
 	const struct meta *m;
+	char area[64];
 	int err;
 
 	err = launch_start(l, run->opt.argv, false);
@@ -375,6 +392,14 @@ static int start(struct record_run *run)
 		err = record_kernel_start(&run->opt, run->kernel, &l->pid, 1);
 	if (err)
 		return err;
+	if (l->ended && !recorder_meta(run->recorder, l->pid)) {
+		/* it ended while the engine made its area */
+		launch_area_name(l, area);
+		areas_dir_remove(run->dir.fd, area, true);
+		err = interrupted(run, signals);
+		if (err)
+			return err;
+	}
 	if (l->ended) {
 		/* The loader did not come to the entry: it has said why. */
 		run->status =
@@ -394,22 +419,6 @@ static int start(struct record_run *run)
 	return 0;
 }
 
-/* A signal that came before the program could get it. Return: 0, or -EINTR with fail() set. */
-static int interrupted(struct record_run *run, int fd)
-{
-	struct signalfd_siginfo si;
-
-	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD)
-			continue;
-		run->status = 128 + (int)si.ssi_signo;
-		return fail(EINTR, "%s by signal %u before %s was started: nothing is recorded",
-			    si.ssi_signo == SIGINT ? "interrupted" : "ended", si.ssi_signo,
-			    run->launch.path);
-	}
-	return 0;
-}
-
 static int run_it(struct record_run *run, int signals)
 {
 	int err;
@@ -424,7 +433,7 @@ static int run_it(struct record_run *run, int signals)
 	if (!err)
 		err = interrupted(run, signals);
 	if (!err)
-		err = start(run);
+		err = start(run, signals);
 	if (!err && !run->ended) {
 		record_live(run);
 		err = record_drain(run, signals, forward, reap);
