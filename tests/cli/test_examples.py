@@ -64,6 +64,7 @@ SKIPPED = (
     ("enter", "", FUSE), ("mount", "", FUSE), ("run", "", FUSE), ("listen", "", HOST),
     ("restore", "", "what an interrupted trace-cmd has left, see test_restore.py"),
     ("script", "-P", "it goes on until Ctrl-C, which ends Python at any place while it starts; see test_script.py"),
+    ("split", "-B kernel", "a recording of the kernel, too, see test_split.py"),
     ("split", "12.5 12.75", "times of somebody's recording"), ("view", "2s~3s", "times of somebody's recording"),
     ("share", "-r", "times of somebody's recording"),
     ("tui", "vestige tui", "a terminal, see test_tui.py"),
