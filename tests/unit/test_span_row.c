@@ -181,7 +181,7 @@ static int sum(void *arg, const struct span_block *block)
 static void test_outline(void **state)
 {
 	for (size_t nr = 1; nr < 60000; nr = nr * 3 + 1) {
-		struct span_row row, outline, again;
+		struct span_row row, outline, again, bare;
 		struct span_node *leaves;
 		uint64_t last;
 
@@ -209,6 +209,15 @@ static void test_outline(void **state)
 			leaves[1] = outline.nodes[0][1];
 			again.nr_levels = 0;
 			assert_int_equal(span_row_from_leaves(nr, leaves, 7, &again), 0);
+			for (unsigned int i = 0; i < outline.nr_levels; i++)
+				assert_memory_equal(again.nodes[i], outline.nodes[i],
+						    outline.nr_nodes[i] * sizeof(*leaves));
+			span_row_clear(&again);
+			/* the same of a row whose tree is not made yet */
+			bare = row;
+			bare.nr_levels = 0;
+			assert_int_equal(span_row_outline(&bare, &again), 0);
+			assert_int_equal(again.nr_levels, outline.nr_levels);
 			for (unsigned int i = 0; i < outline.nr_levels; i++)
 				assert_memory_equal(again.nodes[i], outline.nodes[i],
 						    outline.nr_nodes[i] * sizeof(*leaves));

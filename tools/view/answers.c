@@ -11,6 +11,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/text/json.h"
+#include "tools/text/number.h"
 #include "tools/view/function_sums.h"
 #include "tools/view/list.h"
 
@@ -139,13 +140,25 @@ struct spans {
 	bool any;
 };
 
+/* A picture has some ten thousand blocks. */
 static int put_block(void *arg, const struct span_block *b)
 {
 	struct spans *s = arg;
+	const uint64_t numbers[] = {b->start - s->c->first,
+				    b->end - b->start,
+				    b->name,
+				    b->count,
+				    b->busy,
+				    b->which,
+				    b->extra};
+	char *p = out_room(s->o, sizeof(numbers) / sizeof(*numbers) * (NUMBER_DIGITS + 1));
 
-	out_printf(s->o, "%s%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u",
-		   s->any ? "," : "", b->start - s->c->first, b->end - b->start, b->name, b->count,
-		   b->busy, b->which, b->extra);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		if (i || s->any)
+			*p++ = ',';
+		p = number_put(p, numbers[i]);
+	}
+	out_done(s->o, p);
 	s->any = true;
 	return s->o->err;
 }

@@ -71,7 +71,7 @@ int span_row_finish(struct span_row *row);
  * span_row_outline() - a row that has the tree of @row alone, for a picture of it.
  * A row of at most SPAN_WHOLE spans is copied. Of a larger one there are no columns; only
  * span_row_query() may be called, and its finest block is a leaf.
- * @row: finished or not; stays as it is. @out: empty; span_row_clear() it, also after a failure.
+ * @row: finished (its tree is copied: 5 % of its bytes) or not; stays as it is. @out: empty; span_row_clear() it, also after a failure.
  * Return: 0 or -ENOMEM with fail() set.
  */
 #define SPAN_WHOLE 1024u
