@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, Beside, main, need
+from cli_test import BIN, Beside, main, need, until
 
 # Does what a line on stdin says.
 OBEYS = r"""
@@ -177,6 +177,53 @@ def test_children(w):
             assert settings(w, pid) == settings(w, p.pid), (settings(w, pid), settings(w, p.pid))
             os.kill(pid, signal.SIGKILL)
         p.end()
+    w.run("clean")
+
+
+DAEMON = r"""
+#include <stdio.h>
+#include <unistd.h>
+volatile long sum;
+__attribute__((noipa)) void tick(void) { sum++; }
+int main(void)
+{
+	int fds[2];
+	char c;
+
+	if (pipe(fds))
+		return 1;
+	if (fork())
+		return read(fds[0], &c, 1) != 1;
+	setsid();
+	tick();
+	c = 1;
+	if (write(fds[1], &c, 1) != 1)
+		return 1;
+	printf("%d\n", getpid());
+	fflush(stdout);
+	for (;; usleep(1000))
+		tick();
+}
+"""
+
+
+def test_a_daemon(w):
+    """What PROG has started and goes on is named, is not traced any more, and can be recorded."""
+    need("trace-cmd")
+    w.compile("daemon", DAEMON)
+    with Beside(w, BIN, "record", "-q", "-p", "function", "-o", "d.dat", "./daemon", stderr=subprocess.PIPE) as r:
+        pid = int(r.p.stdout.readline())
+        try:
+            said = r.p.stderr.readline().decode()
+            assert r.p.wait() == 0 and f"process {pid}" in said and "record -P PID" in said, said
+            assert w.run("get", "-P", pid, "current_tracer").stdout == b"nop\n"
+            assert w.counts("d.dat")["tick"] >= 1
+            again = Recording(w, "-P", pid, "-p", "function", "-l", "tick")
+            until(lambda: b"tick" in w.run("get", "-P", pid, "set_ftrace_filter").stdout)
+            again.end()
+            assert set(w.counts()) <= {"tick"}, w.counts()
+        finally:
+            os.kill(pid, signal.SIGKILL)
     w.run("clean")
 
 

@@ -446,6 +446,7 @@ static int run_it(struct record_run *run, int signals)
 		recorder_finish(run->recorder, &run->sum);
 		return fail(-err, "%s", why);
 	}
+	record_leave(run);
 	record_end(run);
 	return 0;
 }

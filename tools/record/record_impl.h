@@ -95,6 +95,12 @@ void record_end(struct record_run *run);
  */
 void record_output(struct record_run *run);
 
+/*
+ * record_leave() - processes of the recording that live on, such as a daemon that PROG became: their
+ * tracers and events go off, and a line names them. Before record_end().
+ */
+void record_leave(struct record_run *run);
+
 /* The way of -P: see record_process.c. Return: as above. */
 int record_processes(struct record_run *run);
 

@@ -319,6 +319,33 @@ static void stop(struct target *t)
 	target_set(t, "set_event", "");
 }
 
+void record_leave(struct record_run *run)
+{
+	char list[128] = "";
+	size_t used = 0;
+	int *pids = NULL, nr = recorder_living(run->recorder, &pids);
+
+	for (int i = 0; i < nr; i++) {
+		struct target *t;
+
+		if (used < sizeof(list) - 16)
+			used += (size_t)snprintf(list + used, sizeof(list) - used, " %d", pids[i]);
+		else if (list[used - 1] != '.')
+			used += (size_t)snprintf(list + used, sizeof(list) - used, " ...");
+		if (open_pid(pids[i], &t))
+			continue;
+		target_set(t, "current_tracer", "nop");
+		target_set(t, "set_event", "");
+		target_put(t);
+	}
+	if (nr > 0)
+		note("what %s has started goes on, and is not recorded any more: process%s%s; "
+		     "`vestige "
+		     "record -P PID` records it",
+		     run->launch.path, nr > 1 ? "es" : "", list);
+	free(pids);
+}
+
 static void restore(const struct changes *c, struct target *t, const struct record_options *opt)
 {
 	const struct libcalls *l = &libcalls[c - changes];

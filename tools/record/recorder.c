@@ -375,7 +375,7 @@ static bool is_gone(const struct member *m)
 	       h->pid <= 0 || image_has_ended(h->pid, h->start_time);
 }
 
-/* The last drain of a member; its file goes. */
+/* The last drain of a member; its file goes, unless its process goes on. */
 static void finish_member(struct recorder *r, struct member *m)
 {
 	struct stat st;
@@ -388,7 +388,7 @@ static void finish_member(struct recorder *r, struct member *m)
 			write_meta(r, m);
 	}
 	sum_up(r, m->meta);
-	if (r->of.nr_processes && !is_gone(m))
+	if (!is_gone(m))
 		give_back(r, m);
 	else if (!fstatat(r->of.dirfd, m->name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == m->dev &&
 		 st.st_ino == m->ino)
