@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The page of `vestige view` in a browser: each thing that a person can do is done, and looked at.
-//	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html TWO_FILES.html HOST_AND_GUEST.html [TEST ...]
+//	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html TWO_FILES.html HOST_AND_GUEST.html LOST.html [TEST ...]
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 
-const [modules, chromium, file, redirect, two, guests, ...only] = process.argv.slice(2);
+const [modules, chromium, file, redirect, two, guests, gaps, ...only] = process.argv.slice(2);
 const require = createRequire(`${modules}/x.js`);
 const browser = await require("playwright-core").chromium.launch({ executablePath: chromium, args: ["--no-sandbox"] });
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -330,6 +330,32 @@ const tests = {
     await page.mouse.move(600, 150);
     await page.mouse.wheel(0, 120);
     await page.waitForFunction(() => window.vestige.graph.scroll > 0);
+    await page.close();
+  },
+
+  async lost_records_are_red_lines() {
+    const page = await open(`file://${gaps}`);
+    const lost = await page.evaluate(() => window.vestige.info.lost);
+    console.log(`lost ${JSON.stringify(lost)}`);
+    const known = lost.reduce((sum, [, , nr]) => sum + Math.max(0, nr), 0);
+    assert.match(await text(page, "#app"), new RegExp(`lost in ${lost.length} places \\(at least ${known}\\): red lines`));
+    // each has a line from the top to the bottom, and a box at its CPU
+    for (const [ts, cpu] of [lost[0], lost[lost.length - 1]]) {
+      await page.evaluate((ts) => window.vestige.graph.show(ts - 1000, ts + 1000), ts);
+      await settle(page);
+      const seen = await page.evaluate(([ts, cpu]) => {
+        const { graph } = window.vestige, canvas = document.querySelector("canvas"), g = canvas.getContext("2d");
+        const red = (x, y) => { const [r, gr, b] = g.getImageData(x, y, 1, 1).data; return r > gr + 90 && r > b + 90; };
+        const x = Math.round(graph.x(ts));
+        let line = 0, beside = 0;
+        for (let y = 24; y < canvas.height; y++) (line += red(x, y)), (beside += red(x + 30, y));
+        const row = graph.lines.find((l) => graph.tracks[l.track].kind === "cpu-events" && graph.tracks[l.track].id === cpu);
+        const middle = row && row.top - graph.scroll + Math.floor(row.height / 2);
+        return { line: line / (canvas.height - 24), beside: beside / (canvas.height - 24), box: row ? [-3, -2, 2, 3].every((dx) => red(x + dx, middle)) : null };
+      }, [ts, cpu]);
+      assert.ok(seen.line > 0.4 && seen.beside < 0.2, JSON.stringify(seen));
+      assert.notEqual(seen.box, false);
+    }
     await page.close();
   },
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The page of `vestige view`: web/dist is what esbuild makes of web/src, and page.mjs uses it in a browser."""
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -18,6 +19,11 @@ from test_view_guest import files as guest_files  # noqa: E402
 # its threads wait for a lock
 LOCKING = PROGRAM.replace("volatile long sum;", "volatile long sum;\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;").replace(
     "sum += fib(4 + i % 6); usleep(100);", "pthread_mutex_lock(&m); sum += fib(4 + i % 6); usleep(300); pthread_mutex_unlock(&m);")
+# each burst of calls is more than a small ring holds, which is emptied between them
+FULL = """#include <unistd.h>
+__attribute__((noipa)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+int main(void) { int sum = 0; for (int i = 0; i < 40; i++) { sum += fib(18); usleep(10000); } return sum == 0; }
+"""
 SOURCE = os.environ["SOURCE_DIR"]
 ONLY = os.environ.get("PAGE_TESTS", "").split()  # of page.mjs
 WEB = os.path.join(SOURCE, "tools/view/web")
@@ -66,6 +72,18 @@ def test_bundle(w):
         assert theirs.read() == kept.read()
 
 
+def gaps(w):
+    """A recording whose ring was too small: lost.html. Return: (CPU, number) of the gaps as `report` has
+    them, before calls and before events."""
+    w.compile("full", FULL, "-g")
+    w.run("record", "-q", "-O", "nooverwrite", "-b", "64", "-p", "function_graph", "-e", "sched", "-o", "lost.dat", "--", w.path("full"))
+    w.run("view", "--html", "lost.html", "lost.dat")
+    text = w.run("report", "-i", "lost.dat").stdout.decode()
+    found = sorted((int(m[1]), int(m[2])) for m in re.finditer(r"^CPU:(\d+) \[(\d+) EVENTS DROPPED\]$", text, re.M))
+    assert found, text[-2000:]
+    return found
+
+
 def test_page(w):
     modules = node_modules()
     chromium = shutil.which("chromium")
@@ -80,12 +98,15 @@ def test_page(w):
     w.run("view", "--align", "--html", "two.html", "t.dat", "few.dat")
     guest_files(w, [[0, 26346], [1, 2440]])
     w.run("view", "--html", "guests.html", "host.dat", "guest.dat")
-    pages = [w.path("t.html"), "%", w.path("two.html"), w.path("guests.html")]
+    expected = gaps(w)
+    pages = [w.path("t.html"), "%", w.path("two.html"), w.path("guests.html"), w.path("lost.html")]
     with server(w, "t.dat") as c:
         pages[1] = c.path
         p = subprocess.run(["node", os.path.join(SOURCE, "tests/view/page.mjs"), modules, chromium, *pages, *ONLY], env=env,
                            cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=550, check=False)
     assert p.returncode == 0 and "ok " in p.stdout, p.stdout[-5000:]
+    for found in re.findall(r"^lost (.*)$", p.stdout, re.M):
+        assert sorted((cpu, nr) for _, cpu, nr in json.loads(found)) == expected
     if ONLY:
         return
     check_cut(w, next(line for line in p.stdout.splitlines() if line.startswith("command ")).split(" ", 1)[1])

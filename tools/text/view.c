@@ -152,8 +152,12 @@ bool view_has_filters(const struct view *v)
 	       w->nr_tids;
 }
 
-static void count_lost(struct view *v, uint64_t lost)
+static void count_lost(struct view *v, const struct record *behind)
 {
+	uint64_t lost = behind->lost;
+
+	if (v->gap)
+		v->gap(v->gap_arg, behind);
 	if (lost == RECORD_LOST_UNKNOWN || v->lost == RECORD_LOST_UNKNOWN)
 		v->lost = RECORD_LOST_UNKNOWN;
 	else
@@ -162,12 +166,15 @@ static void count_lost(struct view *v, uint64_t lost)
 
 static void count_run(struct view *v, const struct run *run)
 {
+	struct record first = run->head;
+
 	v->last_ts = run_ts(run, run->nr - 1);
-	if (!run->recs && run->head.lost)
-		count_lost(v, run->head.lost);
+	first.ts = run_ts(run, 0);
+	if (!run->recs && first.lost)
+		count_lost(v, &first);
 	for (unsigned int i = 0; run->recs && i < run->nr; i++)
 		if (run->recs[i].lost)
-			count_lost(v, run->recs[i].lost);
+			count_lost(v, &run->recs[i]);
 }
 
 static bool is_of_calls(const struct record *rec)

@@ -48,6 +48,12 @@ struct view {
 	 */
 	int (*other)(void *arg, const struct record *rec);
 	void *other_arg;
+	/*
+	 * Called with each record of any kind before which others were lost: ts, cpu, process and
+	 * lost are set. NULL: only the sum is wanted, which is in `lost`.
+	 */
+	void (*gap)(void *arg, const struct record *behind);
+	void *gap_arg;
 	void (*progress)(void *arg, uint64_t done, uint64_t total); /* records; NULL: none */
 	void *progress_arg;
 	/*

@@ -325,15 +325,17 @@ int column_events_add(struct column_events *e, const struct column_events *from,
 	return 0;
 }
 
-static void note_lost(struct building *b, const struct record *rec)
+static void note_lost(void *arg, const struct record *rec)
 {
+	struct building *b = arg;
 	struct columns *c = b->c;
 
 	if (ARRAY_ROOM(c->lost, c->nr_lost, c->room_lost, 64)) {
 		failed(b);
 		return;
 	}
-	c->lost[c->nr_lost++] = (struct column_lost){rec->ts, rec->lost, rec->cpu};
+	c->lost[c->nr_lost++] =
+		(struct column_lost){rec->ts, rec->lost, rec->cpu, record_buffer(rec)};
 }
 
 static int other(void *arg, const struct record *rec)
@@ -346,8 +348,6 @@ static int other(void *arg, const struct record *rec)
 	char latency[6] = "";
 	size_t nr = e->nr;
 
-	if (rec->lost)
-		note_lost(b, rec);
 	if (b->err || !call_filter_unmatched(b->v->filter, rec))
 		return b->err;
 	taken(b);
@@ -410,13 +410,20 @@ static uint64_t first_event(struct building *b, unsigned int cpu, int32_t pid, b
 	return to;
 }
 
+/* Whether its switches may be among the lost records: those of the buffer that has the switches. */
+static bool is_of_switches(const struct building *b, const struct column_lost *l, unsigned int cpu)
+{
+	return l->cpu == cpu && (!b->kernel_buffer || l->buffer == b->kernel_buffer);
+}
+
 /* Whether records of a CPU were lost after its last switch and up to @to, which never falls. */
 static bool was_lost(struct building *b, unsigned int cpu, uint64_t to)
 {
 	const struct columns *c = b->c;
 	size_t *i = &b->cpus[cpu].next_lost;
 
-	while (*i < c->nr_lost && (c->lost[*i].cpu != cpu || c->lost[*i].ts <= b->cpus[cpu].since))
+	while (*i < c->nr_lost &&
+	       (!is_of_switches(b, &c->lost[*i], cpu) || c->lost[*i].ts <= b->cpus[cpu].since))
 		++*i;
 	return *i < c->nr_lost && c->lost[*i].ts <= to;
 }
@@ -601,12 +608,15 @@ int columns_read(struct view *v, const struct columns_watch *watch, struct colum
 	b.text = other_text_new(v->r);
 	v->other = other;
 	v->other_arg = &b;
+	v->gap = note_lost;
+	v->gap_arg = &b;
 	ret = b.text ? view_run(v, &ops, &b, &b.err) : -ENOMEM;
 	if (!ret)
 		ret = read_switches(&b);
 	if (!ret)
 		ret = b.err ? b.err : finish(c);
 	v->other = NULL;
+	v->gap = NULL;
 	other_text_free(b.text);
 	stack_homes_clear(&b.homes);
 	hash_index_clear(&b.tracks);

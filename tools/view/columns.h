@@ -101,6 +101,7 @@ struct column_lost {
 	uint64_t ts; /* of the record behind the gap */
 	uint64_t nr; /* or RECORD_LOST_UNKNOWN */
 	uint32_t cpu;
+	uint32_t buffer; /* record_buffer(); 0 in an outline that was stored */
 };
 
 struct columns {

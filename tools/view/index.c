@@ -462,8 +462,9 @@ static int load_lost(struct cursor *at, struct columns *c, uint32_t nr)
 	if (!c->lost)
 		return no_memory();
 	for (; c->nr_lost < nr; c->nr_lost++)
-		c->lost[c->nr_lost] = (struct column_lost){from[c->nr_lost].ts, from[c->nr_lost].nr,
-							   from[c->nr_lost].cpu};
+		c->lost[c->nr_lost] = (struct column_lost){.ts = from[c->nr_lost].ts,
+							   .nr = from[c->nr_lost].nr,
+							   .cpu = from[c->nr_lost].cpu};
 	return 0;
 }
 
