@@ -4,10 +4,31 @@
 its flags."""
 import os
 import re
+import signal
 import subprocess
 import time
 
-from cli_test import BIN, CALLS, main, need
+from cli_test import BIN, CALLS, LIBRARY, Beside, main, need, until
+
+# asks for a byte, then makes so many calls that a small buffer is full
+BURST = r"""
+#include <stdio.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+FN void leaf(void) {}
+int main(void)
+{
+	char c;
+	puts("ready");
+	fflush(stdout);
+	if (read(0, &c, 1) == 1)
+		for (int i = 0; i < 200000; i++)
+			leaf();
+	puts("ready");
+	fflush(stdout);
+	return (int)read(0, &c, 1);
+}
+"""
 
 
 def test_calls_are_counted_by_trace_cmd(w):
@@ -67,6 +88,59 @@ def test_small_buffer_counts_dropped_records(w):
     assert entries + dropped == 6000003, (entries, dropped)
     if dropped:
         assert b"enlarge it with -b" in p.stderr and b"-l or -n" in p.stderr, p.stderr
+
+
+def lost(w, name):
+    """What the commands say of the losses of a recording of one program: all the same."""
+    with open(w.path("by_cpu.py"), "w", encoding="ascii") as f:
+        f.write("def uftrace_entry(ctx):\n    pass\n")
+    said = [w.run(*words).stderr.decode() for words in (("replay", name), ("profile", name), ("graph", name), ("script", "-i", name, "by_cpu.py"))]
+    numbers = {int(m[1]) if (m := re.search(r"(\d+) records were lost", s)) else 0 for s in said}
+    assert len(numbers) == 1, said
+    return numbers.pop()
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return f.read().split()
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        return f.read().rpartition(")")[2].split()[0]
+
+
+def test_losses_after_the_last_record(w):
+    """The recorder sleeps until the program has ended: what the full buffer refused has no record behind it. Each command counts as
+    many as the recorder, in a file of the live encoding and in one that was made of the spool."""
+    prog = w.compile("burst", BURST)
+    for more in (), ("--native",):
+        with Beside(w, BIN, "record", "-q", "-p", "function_graph", "-b", 64, "-o", "lost.dat", *more, "--", prog, stderr=subprocess.PIPE) as r:
+            r.is_ready()
+            os.kill(r.pid, signal.SIGSTOP)
+            until(lambda: state(r.pid) == "T")
+            child = children(r.pid)[0]
+            os.write(r.p.stdin.fileno(), b"12")
+            until(lambda: state(child) == "Z")
+            os.kill(r.pid, signal.SIGCONT)
+            said = r.p.communicate()[1].decode()
+        dropped = int(re.search(r"(\d+) events were dropped", said)[1])
+        assert 100000 < dropped < 400003 and lost(w, "lost.dat") == dropped, (dropped, lost(w, "lost.dat"), said)
+
+
+def test_overwritten_records_are_counted_once(w):
+    prog = w.compile("burst", BURST)
+    with Beside(w, prog, env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT="ftrace=function_graph trace_buf_size=64k")) as p:
+        p.is_ready()
+        os.write(p.p.stdin.fileno(), b"1")
+        p.is_ready()
+        w.run("stop", "-P", p.pid)
+        stats = [w.run("get", "-P", p.pid, f"per_cpu/cpu{cpu}/stats").stdout for cpu in range(os.cpu_count())]
+        w.run("extract", "-P", p.pid, "-o", "over.dat")
+        overrun, entries = (sum(w.stats(s, field) for s in stats) for field in ("overrun", "entries"))
+        assert overrun > 100000 and overrun + entries == 400001 + 1, (overrun, entries)
+        assert lost(w, "over.dat") == overrun, (overrun, lost(w, "over.dat"))
+    w.run("clean")
 
 
 def test_limit_keeps_the_newest(w):

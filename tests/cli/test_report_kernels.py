@@ -110,6 +110,19 @@ def test_formats(w):
     assert ours(w, "--check-events", "-i", "amd64-graph-v7.dat") == []
 
 
+def test_converted_from_32_bits(w):
+    """A converted file has longs of its own size: trace-cmd prints the same of both."""
+    names = [n for n in unpacked(w) if n.startswith("i386-") and "instances" not in n]
+    assert names
+    for name in names:
+        w.run("convert", "-q", "--to", "dat", name, "out.dat")
+        with open(w.path("out.dat"), "rb") as f:
+            head = f.read(14)
+        assert head[12:14] == b"\0\4", head
+        want = theirs(w, name)
+        assert theirs(w, "out.dat") == want and len(want) > 100, name
+
+
 def test_refusals(w):
     names = unpacked(w)
     for args, said in ((("-F", "sched_switch:("), b"filter"), (("-F", "nosuch"), b"nosuch"), (("-r", "("), b"regular expression"),

@@ -408,7 +408,7 @@ static void add_lost(struct graph_events *g, unsigned int cpu, uint64_t lost)
 {
 	uint64_t *sum = &g->lost[cpu];
 
-	*sum = *sum > RECORD_LOST_UNKNOWN - lost ? RECORD_LOST_UNKNOWN : *sum + lost;
+	*sum = record_lost_sum(*sum, lost);
 }
 
 /* The first @nr records of the run are taken. */

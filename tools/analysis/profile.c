@@ -75,10 +75,7 @@ static int count(struct profile *p, const struct record *rec, unsigned int nr)
 	struct pair *pair;
 
 	for (; rec < end; rec++) {
-		if (rec->lost == RECORD_LOST_UNKNOWN || p->lost == RECORD_LOST_UNKNOWN)
-			p->lost = rec->lost ? RECORD_LOST_UNKNOWN : p->lost;
-		else
-			p->lost += rec->lost;
+		p->lost = record_lost_sum(p->lost, rec->lost);
 		if (rec->kind != RECORD_FUNCTION)
 			continue;
 		p->hits++;
@@ -197,6 +194,7 @@ static int read_all(struct profile *p, const bool *cpus)
 		if (n < 0)
 			ret = n;
 	}
+	p->lost = record_lost_sum(p->lost, reader_lost_at_end(p->r, cpus));
 	free(batch);
 	return ret;
 }

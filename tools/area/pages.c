@@ -301,6 +301,18 @@ void pages_settle(struct pages *p)
 		qsort(p->refs, kept, sizeof(*p->refs), pages_by_time);
 }
 
+void pages_find_lost_at_end(const struct pages *p, struct reader_cpu_stats *stats)
+{
+	for (unsigned int c = 0; c < p->reader.nr_cpus; c++)
+		stats[c].lost_at_end =
+			stats[c].overrun + stats[c].commit_overrun + stats[c].dropped_events;
+	for (size_t i = 0; i < p->nr_refs; i++) {
+		uint64_t *left = &stats[p->refs[i].cpu].lost_at_end;
+
+		*left -= p->refs[i].lost < *left ? p->refs[i].lost : *left;
+	}
+}
+
 struct reader *pages_reader(struct pages *p)
 {
 	return &p->reader;

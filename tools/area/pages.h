@@ -196,6 +196,9 @@ int pages_refresh(struct pages *p);
  */
 struct pages *pages_of_reader(struct reader *r);
 
+/* Losses of the CPUs that no page tells, to lost_at_end of @stats, which has all that is counted. */
+void pages_find_lost_at_end(const struct pages *p, struct reader_cpu_stats *stats);
+
 /* The way back. */
 struct reader *pages_reader(struct pages *p);
 

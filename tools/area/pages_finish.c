@@ -282,6 +282,8 @@ static int make_stats(struct pages *p, uint64_t now_ns)
 		if (ref->base > s->now_ts)
 			s->now_ts = ref->base;
 	}
+	if (!p->follow) /* which reads on */
+		pages_find_lost_at_end(p, r->stats);
 	for (unsigned int c = 0; c < r->nr_cpus; c++)
 		if (now_ns && r->ts_is_ns)
 			r->stats[c].now_ts = now_ns + p->clock_offset_ns;

@@ -48,7 +48,7 @@ enum dat_option {
 
 /* A sub-buffer: u64 time stamp, long commit, events. */
 #define SUBBUF_BYTES	     4096u
-#define SUBBUF_HEAD_BYTES    16u
+#define SUBBUF_HEAD_BYTES    16u /* with longs of 8 bytes; each of our own recordings has these */
 #define SUBBUF_COMMIT_MASK   UINT64_C(0x7ffffff)
 #define SUBBUF_MISSED_EVENTS (UINT64_C(1) << 31)
 #define SUBBUF_MISSED_STORED (UINT64_C(1) << 30)

@@ -50,6 +50,7 @@ struct reader *dat_instance_open(const struct dat_reader *d, const struct dat_bu
 	i->buffer = b;
 	i->head.ops = &ops;
 	i->head.nr_cpus = i->head.nr_cpus_online = b->nr_cpus;
+	i->head.long_bytes = d->head.long_bytes;
 	i->head.ts_is_ns = d->head.ts_is_ns;
 	i->head.buffer = b->name;
 	i->head.values = d->head.values;

@@ -151,6 +151,7 @@ static int use_native(struct dat_reader *d)
 	d->head.nr_bases = pages_reader(d->native)->nr_bases;
 	d->head.bases_known = true;
 	d->head.leaves_unknown = pages_reader(d->native)->leaves_unknown;
+	pages_find_lost_at_end(d->native, d->head.stats);
 	return 0;
 }
 
@@ -493,6 +494,7 @@ static int open_file(struct dat_reader *d)
 			    "alone read "
 			    "such",
 			    d->path);
+	d->head.long_bytes = long_bytes;
 	d->layout.head_bytes = 8u + long_bytes;
 	d->layout.page_bytes = d->page_bytes = page;
 	ret = dat_check_page_bytes(d, page);

@@ -24,6 +24,7 @@
 #include "tools/export/dat_events.h"
 #include "tools/export/dat_graph_runs.h"
 #include "tools/export/dat_pages.h"
+#include "tools/export/dat_sections.h"
 
 struct dat_graph {
 	const struct dat_file *file;
@@ -177,6 +178,7 @@ static int begin_output(struct dat_graph *g, const struct reader *r, int level,
 		if (subbuf_init_own(&g->pages[cpu], g->chunks, chunk_bytes, cpu))
 			return dat_file_failed(g->file, -ENOMEM);
 		g->pages[cpu].values = r->values;
+		g->pages[cpu].head_bytes = 8u + dat_long_bytes(r);
 	}
 	if (compact && level == 1)
 		chunks_of_calls(g->chunks);

@@ -221,7 +221,7 @@ static void begin_run(struct encoder *e, const struct run *run)
 	uint32_t word = run->words[0], id = RECORD_RUN_ID(word);
 	struct record rec = run->head;
 
-	*lost = *lost > RECORD_LOST_UNKNOWN - rec.lost ? RECORD_LOST_UNKNOWN : *lost + rec.lost;
+	*lost = record_lost_sum(*lost, rec.lost);
 	if (!l->pending || l->known)
 		return;
 	rec.kind = (uint8_t)RECORD_RUN_KIND(word);

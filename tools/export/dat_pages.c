@@ -24,8 +24,10 @@
 
 void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes)
 {
-	*p = (struct subbuf_writer){
-		.out = out, .page_bytes = SUBBUF_BYTES, .chunk_bytes = chunk_bytes};
+	*p = (struct subbuf_writer){.out = out,
+				    .page_bytes = SUBBUF_BYTES,
+				    .head_bytes = SUBBUF_HEAD_BYTES,
+				    .chunk_bytes = chunk_bytes};
 }
 
 int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes, uint32_t tag)
@@ -71,17 +73,18 @@ static int chunk_put(struct subbuf_writer *p)
 
 static void page_close(struct subbuf_writer *p)
 {
-	uint64_t commit = p->used - SUBBUF_HEAD_BYTES;
+	uint64_t commit = p->used - p->head_bytes;
+	uint32_t word = p->head_bytes - 8;
 
 	if (p->lost) {
 		commit |= SUBBUF_MISSED_EVENTS;
 		if (p->lost != RECORD_LOST_UNKNOWN) {
 			commit |= SUBBUF_MISSED_STORED;
-			memcpy(p->page + p->used, &p->lost, sizeof(p->lost));
-			p->used += sizeof(p->lost);
+			memcpy(p->page + p->used, &p->lost, word);
+			p->used += word;
 		}
 	}
-	memcpy(p->page + 8, &commit, sizeof(commit));
+	memcpy(p->page + 8, &commit, word);
 	memset(p->page + p->used, 0, p->page_bytes - p->used);
 	p->page = NULL;
 	p->chunk_used += p->page_bytes;
@@ -109,7 +112,7 @@ static int page_open(struct subbuf_writer *p, uint64_t ts, uint64_t lost)
 	}
 	p->page = p->chunk + p->chunk_used;
 	memcpy(p->page, &ts, sizeof(ts));
-	p->used = SUBBUF_HEAD_BYTES;
+	p->used = p->head_bytes;
 	p->limit = p->page_bytes;
 	if (lost && lost != RECORD_LOST_UNKNOWN)
 		p->limit -= (uint32_t)sizeof(lost);

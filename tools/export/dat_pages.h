@@ -19,6 +19,7 @@ struct subbuf_writer {
 	bool values;	      /* as the reader's: which forms of events; set behind subbuf_init() */
 	unsigned char *chunk; /* room from chunks_get(), or own; NULL none */
 	uint32_t page_bytes;  /* of a sub-buffer */
+	uint32_t head_bytes;  /* of its head: 8 and a long; may be set behind subbuf_init() */
 	uint32_t chunk_bytes; /* of a full one */
 	uint32_t chunk_used;  /* complete sub-buffers */
 	unsigned char *page;  /* being filled, NULL none */

@@ -24,6 +24,11 @@ const char dat_header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsig
 			       "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 			       "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
 			       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+/* The same where a long has 4 bytes. */
+static const char header_page_32[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				     "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+				     "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				     "\tfield: char data;\toffset:12;\tsize:4084;\tsigned:0;\n";
 const char dat_header_event[] = "# compressed entry header\n"
 				"\ttype_len    :    5 bits\n"
 				"\ttime_delta  :   27 bits\n"
@@ -55,10 +60,17 @@ static void put_text64(FILE *f, const char *text, size_t bytes)
 	fwrite(text, bytes, 1, f);
 }
 
+unsigned int dat_long_bytes(const struct reader *r)
+{
+	return r->long_bytes ? r->long_bytes : 8;
+}
+
 void dat_section_header_info(FILE *f, struct reader *r)
 {
+	const char *page = dat_long_bytes(r) == 4 ? header_page_32 : dat_header_page;
+
 	fwrite("header_page", 12, 1, f);
-	put_text64(f, dat_header_page, strlen(dat_header_page));
+	put_text64(f, page, strlen(page));
 	fwrite("header_event", 13, 1, f);
 	put_text64(f, dat_header_event, strlen(dat_header_event));
 }

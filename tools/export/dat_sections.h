@@ -20,6 +20,9 @@ void dat_put_u64(FILE *f, uint64_t v);
 /* events/header_page and events/header_event as a kernel with 4 KiB sub-buffers has them. */
 extern const char dat_header_page[], dat_header_event[];
 
+/* The bytes of a long in a file of these records: 4 of a machine of 32 bits, else 8. */
+unsigned int dat_long_bytes(const struct reader *r);
+
 /* header_page and header_event. */
 void dat_section_header_info(FILE *f, struct reader *r);
 /* The formats of dat_events. */

@@ -246,6 +246,7 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	chunks_start(chunks, w->offset + (w->level ? sizeof(nr_chunks) : 0));
 	subbuf_init(&pages, chunks, chunk_bytes);
 	pages.values = w->r->values;
+	pages.head_bytes = 8u + dat_long_bytes(w->r);
 	while ((n = reader_read(w->r, cpu, batch, BATCH_RECORDS)) > 0) {
 		if (w->now)
 			dat_second_shift(w->now->joined, batch, (unsigned int)n);
@@ -360,14 +361,13 @@ static int write_cpus(struct writer *w)
 static int write_initial(struct writer *w)
 {
 	const uint32_t page = SUBBUF_BYTES;
-	char head[64];
+	char head[64] = DAT_MAGIC;
 	size_t n = DAT_MAGIC_BYTES;
 
-	memcpy(head, DAT_MAGIC, n);
 	head[n++] = (char)('0' + w->version);
 	head[n++] = '\0';
 	head[n++] = 0; /* little endian */
-	head[n++] = 8; /* bytes in a long */
+	head[n++] = (char)dat_long_bytes(w->r);
 	memcpy(head + n, &page, sizeof(page));
 	n += sizeof(page);
 	if (w->version == 7) {

@@ -60,11 +60,6 @@ static bool is_wanted(const struct view *v, const struct record *rec)
 	       (!v->wish.to || rec->ts <= v->wish.to);
 }
 
-static uint64_t lost_of_both(uint64_t a, uint64_t b)
-{
-	return a == RECORD_LOST_UNKNOWN || b == RECORD_LOST_UNKNOWN ? RECORD_LOST_UNKNOWN : a + b;
-}
-
 static int shared_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
 	struct shared *s = of(r);
@@ -74,7 +69,7 @@ static int shared_read(struct reader *r, unsigned int cpu, struct record *out, u
 		for (int i = 0; i < n; i++) {
 			struct record rec = out[i];
 
-			s->lost[cpu] = lost_of_both(s->lost[cpu], rec.lost);
+			s->lost[cpu] = record_lost_sum(s->lost[cpu], rec.lost);
 			if (!is_wanted(s->v, &rec))
 				continue;
 			rec.lost = s->lost[cpu];
@@ -160,7 +155,7 @@ static void count_record(struct share_counts *n, const struct record *rec)
 		n->first = rec->ts;
 	if (rec->ts > n->last)
 		n->last = rec->ts;
-	n->lost = lost_of_both(n->lost, rec->lost);
+	n->lost = record_lost_sum(n->lost, rec->lost);
 	if (rec->kind == RECORD_EVENT)
 		n->events++;
 	else if (rec->kind == RECORD_PRINT)

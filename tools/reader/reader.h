@@ -140,7 +140,14 @@ struct reader_cpu_stats {
 	uint64_t now_ts;	 /* ns, when the statistics were taken */
 	uint64_t dropped_events; /* refused, the buffer was full and did not overwrite */
 	uint64_t read_events;	 /* taken out by a reader */
+	uint64_t lost_at_end;	 /* of the losses: after the last record, so that none tells them */
 };
+
+/* The sum of two numbers of lost records, each of which may be RECORD_LOST_UNKNOWN. */
+static inline uint64_t record_lost_sum(uint64_t a, uint64_t b)
+{
+	return a > RECORD_LOST_UNKNOWN - b ? RECORD_LOST_UNKNOWN : a + b;
+}
 
 /*
  * The number of calls that were open on a stack when its records began: thread @pid's own (process,
@@ -250,7 +257,8 @@ struct reader {
 	struct prototypes *prototypes;	/* from the source, see prototype.h; NULL: none */
 	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
-	struct tep_handle *tep;		/* formats of RECORD_EVENT; NULL when there is none */
+	uint8_t long_bytes;	/* of a long in its events: 4 or 8; 0: they are ours, of 8 */
+	struct tep_handle *tep; /* formats of RECORD_EVENT; NULL when there is none */
 	/*
 	 * The facts about stacks that need a whole reading; bases_known: they are known without
 	 * one.
@@ -290,6 +298,17 @@ static inline int reader_read(struct reader *r, unsigned int cpu, struct record 
 			      unsigned int max)
 {
 	return r->ops->read(r, cpu, out, max);
+}
+
+/* The records that were lost after the last one of each CPU. @cpus: of these, NULL all. */
+static inline uint64_t reader_lost_at_end(const struct reader *r, const bool *cpus)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int c = 0; r->stats && c < r->nr_cpus; c++)
+		if (!cpus || cpus[c])
+			sum = record_lost_sum(sum, r->stats[c].lost_at_end);
+	return sum;
 }
 
 static inline void reader_close(struct reader *r)

@@ -154,14 +154,9 @@ bool view_has_filters(const struct view *v)
 
 static void count_lost(struct view *v, const struct record *behind)
 {
-	uint64_t lost = behind->lost;
-
 	if (v->gap)
 		v->gap(v->gap_arg, behind);
-	if (lost == RECORD_LOST_UNKNOWN || v->lost == RECORD_LOST_UNKNOWN)
-		v->lost = RECORD_LOST_UNKNOWN;
-	else
-		v->lost += lost;
+	v->lost = record_lost_sum(v->lost, behind->lost);
 }
 
 static void count_run(struct view *v, const struct run *run)
@@ -303,6 +298,7 @@ int view_step(struct view *v, const int *err)
 void view_finish(struct view *v)
 {
 	calls_finish(v->walk.calls);
+	v->lost = record_lost_sum(v->lost, reader_lost_at_end(v->r, v->cpus));
 }
 
 void view_end(struct view *v)

@@ -338,6 +338,20 @@ static void note_lost(void *arg, const struct record *rec)
 		(struct column_lost){rec->ts, rec->lost, rec->cpu, record_buffer(rec)};
 }
 
+/* Those that were lost at the end have the time of the last record. */
+static void note_lost_at_end(struct building *b)
+{
+	const struct view *v = b->v;
+
+	for (unsigned int cpu = 0; v->r->stats && cpu < v->r->nr_cpus; cpu++) {
+		struct record rec = {.ts = v->last_ts, .cpu = (uint16_t)cpu};
+
+		rec.lost = v->r->stats[cpu].lost_at_end;
+		if (rec.lost && (!v->cpus || v->cpus[cpu]))
+			note_lost(b, &rec);
+	}
+}
+
 static int other(void *arg, const struct record *rec)
 {
 	struct building *b = arg;
@@ -611,6 +625,8 @@ int columns_read(struct view *v, const struct columns_watch *watch, struct colum
 	v->gap = note_lost;
 	v->gap_arg = &b;
 	ret = b.text ? view_run(v, &ops, &b, &b.err) : -ENOMEM;
+	if (!ret)
+		note_lost_at_end(&b);
 	if (!ret)
 		ret = read_switches(&b);
 	if (!ret)
