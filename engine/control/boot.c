@@ -37,6 +37,7 @@
 #include "engine/core/tracer.h"
 #include "engine/events/system/sched_event.h"
 #include "engine/hook/graph/graph.h"
+#include "engine/hook/graph/graph_stack.h"
 #include "engine/hook/cyg.h"
 #include "engine/hook/redirect.h"
 #include "engine/hook/sites.h"
@@ -481,6 +482,7 @@ __attribute__((destructor(101))) static void engine_exit(void)
 {
 	if (!area || !area_is_own())
 		return;
+	graph_thread_left();
 	sched_event_exit();
 	ring_thread_rename(NULL);
 	control_end();

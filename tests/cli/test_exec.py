@@ -132,5 +132,46 @@ def test_a_shell_that_executes(w):
         assert row["n"] > 10 and row["e"] < begun[0], (flags, row, begun)
 
 
+# Functions that never return; main() goes on for 300 ms after its threads, and exit() is called below it.
+LEAVES = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+FN void inner(void) { usleep(20000); pthread_exit(NULL); }
+FN void *outer(void *arg) { inner(); return arg; }
+FN void canceled(void) { for (;;) usleep(20000); }
+FN void *cancels(void *arg) { canceled(); return arg; }
+FN void leaves(void) { usleep(20000); exit(0); }
+int main(void)
+{
+	pthread_t t, u;
+
+	pthread_create(&t, NULL, outer, NULL);
+	pthread_create(&u, NULL, cancels, NULL);
+	pthread_join(t, NULL);
+	pthread_cancel(u);
+	pthread_join(u, NULL);
+	usleep(300000);
+	leaves();
+}
+"""
+
+
+def test_ends_of_threads_and_of_the_program(w):
+    """Calls that pthread_exit(), pthread_cancel() and exit() leave open end then, and say so."""
+    w.compile("leaves", LEAVES, "-pthread")
+    w.run("record", "-q", "-p", "function_graph", "./leaves")
+    text = w.run("replay").stdout.decode()
+    assert text.count("unwound") == 6, text
+    ends = {}
+    for name, least in ("inner", 20), ("outer", 20), ("canceled", 0), ("cancels", 0), ("leaves", 20), ("main", 340):
+        (start, end), = slices(w, name)
+        assert end - start >= least * 1e6, (name, end - start)
+        ends[name] = end
+    # the threads' calls do not last until the program's end
+    assert max(ends[n] for n in ("inner", "outer", "canceled", "cancels")) < ends["main"] - 300e6, ends
+
+
 if __name__ == "__main__":
     main(globals())

@@ -394,7 +394,9 @@ int calls_record(struct calls *c, const struct record *rec)
 	struct thread *t;
 	int ret;
 
-	c->last_ts = rec->ts;
+	/* calls do not last as long as the kernel's events beside them do */
+	if (!(rec->graph & RECORD_OF_FURTHER) || is_graph(rec))
+		c->last_ts = rec->ts;
 	if (rec->lost) {
 		if (rec->cpu < c->nr_cpus && c->cpu_seen[rec->cpu])
 			c->loss_ts = rec->ts;

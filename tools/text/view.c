@@ -190,9 +190,11 @@ static int take_run(struct view *v, struct calls *calls, const struct run *run)
 		return fail(EINTR, "interrupted");
 	if (!v->other || !run->recs)
 		return calls_run(calls, run);
-	for (unsigned int i = 0; i < run->nr && !ret; i++)
-		ret = is_of_calls(&run->recs[i]) ? calls_record(calls, &run->recs[i])
-						 : v->other(v->other_arg, &run->recs[i]);
+	for (unsigned int i = 0; i < run->nr && !ret; i++) {
+		ret = calls_record(calls, &run->recs[i]);
+		if (!ret && !is_of_calls(&run->recs[i]))
+			ret = v->other(v->other_arg, &run->recs[i]);
+	}
 	return ret;
 }
 

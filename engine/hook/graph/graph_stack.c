@@ -146,6 +146,7 @@ void graph_thread_end(void)
 	struct graph_tls *t = &graph_tls;
 	struct graph_stack *own = t->own;
 
+	graph_thread_left();
 	/* further calls take the slow path, and learn the stack anew */
 	t->busy = 1;
 	barrier();
@@ -550,6 +551,14 @@ void graph_stack_drop(uint64_t sp)
 	report_gone(s, gone);
 	t->turn++;
 	leave(t, s);
+}
+
+void graph_thread_left(void)
+{
+	const struct graph_tls *t = &graph_tls;
+
+	if (load_relaxed(&active) && t->thread_top)
+		graph_stack_drop(t->thread_top - 8);
 }
 
 /* In the child: threads that it does not have have left calls open. */

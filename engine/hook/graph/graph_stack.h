@@ -132,6 +132,12 @@ void graph_stacks_ahead(void);
 /* It shares its thread-local memory with another from now on: its calls stay unwrapped. */
 void graph_thread_forbid(void);
 
+/*
+ * graph_thread_left() - the calls that are open on the thread's own stack will not return, since it
+ * ends by pthread_exit(), or the process by exit(): they end now, as unwound ones do. Normal context.
+ */
+void graph_thread_left(void);
+
 /* It ends: its stack may be another thread's. */
 void graph_thread_end(void);
 
