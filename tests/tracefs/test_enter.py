@@ -7,7 +7,7 @@ import re
 import subprocess
 
 from mount_test import BIN, Skip, fuse, is_mounted, main, mounted, need, root, steps, until
-from test_attach import DOES, below_root
+from test_attach import DOES, below_root, folder_of_all
 
 TRACING = "/sys/kernel/tracing"
 
@@ -81,7 +81,7 @@ def test_a_process_with_another_root(w):
     """The mount lists it by its number here, and `enter` takes that."""
     with below_root(w, w.compile("does", DOES, "-O2"), ["allocates"]) as (_, pid):
         w.run("attach", pid)
-        with mounted(w) as mnt:
+        with folder_of_all(w), mounted(w) as mnt:
             assert str(pid) in os.listdir(mnt), os.listdir(mnt)
             with open(f"{mnt}/{pid}/current_tracer", "w", encoding="ascii") as f:
                 f.write("function")

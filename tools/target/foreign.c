@@ -22,7 +22,8 @@ static bool other_namespace(int pid)
 
 void foreign_list(int (*put)(void *arg, int pid), void *arg)
 {
-	DIR *d = opendir("/proc");
+	/* who names a folder means the processes that are there */
+	DIR *d = getenv("VESTIGE_DIR") ? NULL : opendir("/proc");
 	struct dirent *e;
 	int stop = 0;
 
