@@ -37,9 +37,10 @@ enum dat_option {
 	DAT_PRINTK = 20,
 	DAT_CMDLINES = 21,
 	DAT_BUFFER_TEXT = 22,
-	DAT_PROTOTYPES = 0x7650, /* ours: see docs/formats/arguments.md; others pass it over */
-	DAT_TRACED = 0x7651,	 /* ours: `pid tgid`, a line each thread of a traced process */
-	DAT_ENDS = 0x7652,	 /* ours: `stack stamp`, a line each struct record_end */
+	DAT_PROTOTYPES = 0x7650,  /* ours: see docs/formats/arguments.md; others pass it over */
+	DAT_TRACED = 0x7651,	  /* ours: `pid tgid`, a line each thread of a traced process */
+	DAT_ENDS = 0x7652,	  /* ours: `stack stamp`, a line each struct record_end */
+	DAT_LOST_AT_END = 0x7653, /* ours: `cpu records`, a line each lost_at_end that is not 0 */
 };
 
 /* A section of version 7: u16 id, u16 flags, u32 description, u64 size of what follows. */

@@ -302,6 +302,21 @@ static int option_ends(struct dat_reader *d, const char *text)
 	return 0;
 }
 
+static int option_lost_at_end(struct dat_reader *d, const char *text)
+{
+	char *behind;
+
+	for (; *text; text = behind + (*behind == '\n')) {
+		unsigned long cpu = strtoul(text, &behind, 10);
+		uint64_t lost = strtoull(behind, &behind, 10);
+
+		if ((*behind && *behind != '\n') || behind == text || cpu >= d->nr_stats)
+			return dat_damaged(d, "its option about losses");
+		d->stats[cpu].lost_at_end = lost;
+	}
+	return 0;
+}
+
 static int option_prototypes(struct dat_reader *d, char *text)
 {
 	struct reader *r = &d->head;
@@ -345,6 +360,8 @@ static int option_text(struct dat_reader *d, uint16_t id, char *text, size_t byt
 		return option_traced(d, text);
 	case DAT_ENDS:
 		return option_ends(d, text);
+	case DAT_LOST_AT_END:
+		return option_lost_at_end(d, text);
 	case DAT_CPUCOUNT:
 		dat_cursor_on_memory(d, &c, text, bytes);
 		d->cpus_given = cursor_u32(&c);

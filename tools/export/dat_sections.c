@@ -62,7 +62,7 @@ static void put_text64(FILE *f, const char *text, size_t bytes)
 
 unsigned int dat_long_bytes(const struct reader *r)
 {
-	return r->long_bytes ? r->long_bytes : 8;
+	return r && r->long_bytes ? r->long_bytes : 8;
 }
 
 void dat_section_header_info(FILE *f, struct reader *r)
@@ -322,7 +322,7 @@ void dat_option_put_prototypes(FILE *f, struct prototypes *p)
 {
 	char *text = NULL;
 	size_t bytes = 0;
-	FILE *mem = open_memstream(&text, &bytes);
+	FILE *mem = p ? open_memstream(&text, &bytes) : NULL;
 
 	if (!mem)
 		return;
@@ -379,4 +379,20 @@ void dat_options_put_common(FILE *f, struct reader *r)
 	for (i = 0; r->stats && i < r->nr_cpus; i++)
 		option_cpustat(f, i, &r->stats[i], r->ts_is_ns);
 	dat_option_put(f, DAT_CPUCOUNT, &nr_cpus, sizeof(nr_cpus));
+}
+
+void dat_option_put_lost_at_end(FILE *f, const struct reader *r)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *mem = r->stats ? open_memstream(&text, &bytes) : NULL;
+
+	if (!mem)
+		return;
+	for (unsigned int c = 0; c < r->nr_cpus; c++)
+		if (r->stats[c].lost_at_end)
+			fprintf(mem, "%u %" PRIu64 "\n", c, r->stats[c].lost_at_end);
+	if (!fclose(mem) && bytes && bytes < UINT32_MAX)
+		option_text(f, DAT_LOST_AT_END, text);
+	free(text);
 }

@@ -20,7 +20,7 @@ void dat_put_u64(FILE *f, uint64_t v);
 /* events/header_page and events/header_event as a kernel with 4 KiB sub-buffers has them. */
 extern const char dat_header_page[], dat_header_event[];
 
-/* The bytes of a long in a file of these records: 4 of a machine of 32 bits, else 8. */
+/* The bytes of a long in a file of these records: 4 of a machine of 32 bits, else 8. @r: NULL for this kernel. */
 unsigned int dat_long_bytes(const struct reader *r);
 
 /* header_page and header_event. */
@@ -38,8 +38,10 @@ void dat_section_cmdlines(FILE *f, struct reader *r);
 
 /* One option: u16 id, u32 size, data. */
 void dat_option_put(FILE *f, enum dat_option id, const void *data, size_t bytes);
-/* The functions' types that a file with values has: an option, unless there are none. */
+/* The functions' types that a file with values has: an option, unless there are none. @p: NULL for none. */
 void dat_option_put_prototypes(FILE *f, struct prototypes *p);
+/* What each CPU of @r has lost after its last record: an option, unless that is nothing. */
+void dat_option_put_lost_at_end(FILE *f, const struct reader *r);
 /* When the calls end that exec() ends: an option, unless there are none. */
 void dat_option_put_ends(FILE *f, const struct record_end *ends, size_t nr);
 /*

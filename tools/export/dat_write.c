@@ -474,9 +474,9 @@ static int write_tail_v7(struct writer *w)
 	for (unsigned int i = 0; i < w->opt->nr_more; i++)
 		dat_option_put_buffer(mem, w->more[i].joined->second, w->more[i].name,
 				      w->more[i].at, w->more[i].offset, w->more[i].bytes);
-	if (w->prototypes)
-		dat_option_put_prototypes(mem, w->prototypes);
+	dat_option_put_prototypes(mem, w->prototypes);
 	dat_option_put_ends(mem, w->known.ends, w->known.nr_ends);
+	dat_option_put_lost_at_end(mem, w->r);
 	dat_option_put(mem, DAT_DONE, &none, sizeof(none));
 	ret = fclose(mem) ? dat_file_failed(&w->file, -ENOMEM) : 0;
 	if (!ret)
