@@ -63,13 +63,19 @@ static int try_room(const struct areas_dir *dir)
 		return fail(EFBIG,
 			    "the limit on the size of files is too low for an area: raise it "
 			    "(`ulimit -f`)");
-	snprintf(name, sizeof(name), ".room.%d", getpid());
-	fd = openat(dir->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* without a name nothing is left, whatever ends us */
+	fd = openat(dir->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+		snprintf(name, sizeof(name), ".room.%d", getpid());
+		fd = openat(dir->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+			    0600);
+		if (fd >= 0)
+			unlinkat(dir->fd, name, 0);
+	}
 	if (fd < 0)
 		return refuse_path(errno, dir->path);
 	err = posix_fallocate(fd, 0, MIN_ROOM_BYTES);
 	close(fd);
-	unlinkat(dir->fd, name, 0);
 	if (err == EOPNOTSUPP || err == EINVAL)
 		err = 0;
 	return err ? refuse_path(err, dir->path) : 0;
