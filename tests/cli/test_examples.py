@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The EXAMPLES of the man pages: each block is a script that is run in a folder with the programs and recordings that it
-names. What cannot be run here is in SKIPPED, with the reason."""
+"""The EXAMPLES of the man pages, and the blocks of docs/coming-from-lttng.md: each block is a script that is run in a
+folder with the programs and recordings that it names. What cannot be run here is in SKIPPED, with the reason."""
 import contextlib
 import glob
 import os
@@ -89,6 +89,9 @@ def blocks():
             if re.match(r"\$ ", block):
                 block = "".join(l[2:] + "\n" for l in block.splitlines() if l.startswith("$ "))
             yield page, block
+    with open(f"{SOURCE}/docs/coming-from-lttng.md", encoding="utf-8") as f:
+        for block in re.findall(r"^```sh\n(.*?)^```", f.read(), re.S | re.M):
+            yield "coming-from-lttng", block
 
 
 def missing(line):
