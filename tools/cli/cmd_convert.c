@@ -35,7 +35,7 @@ static int convert(const char *input, const char *output, const struct exporter 
 	struct progress p;
 	int err;
 
-	progress_begin(&p, output, "Ctrl-C ends this and loses nothing: the input stays", quiet);
+	progress_begin(&p, output, "Ctrl-C ends the conversion; the input stays", quiet);
 	p.part_bytes = part_bytes;
 	err = open(input, &r);
 	if (!err && to->of_calls) {

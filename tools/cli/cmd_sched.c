@@ -124,13 +124,17 @@ static int run(const struct command *c, int argc, char **argv)
 	if (argc) {
 		while (view < sizeof(views) / sizeof(*views) && strcmp(views[view], argv[0]))
 			view++;
-		if (view == sizeof(views) / sizeof(*views))
+		if (view < sizeof(views) / sizeof(*views)) {
+			argc--;
+			argv++;
+		} else if (argc == 1 && !access(argv[0], F_OK)) {
+			view = 0;
+		} else {
 			return options_wrong(c,
-					     "%s is none of latency, map, timehist, waits, offcpu, "
-					     "record",
+					     "%s is no file and none of latency, map, timehist, "
+					     "waits, offcpu, record",
 					     argv[0]);
-		argc--;
-		argv++;
+		}
 	}
 	status = cmd_take_file(c, argc, argv, &opt.path);
 	if (status >= 0)

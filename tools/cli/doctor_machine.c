@@ -92,8 +92,12 @@ static bool check_user(struct state *s)
 
 static bool check_ptrace(struct state *s)
 {
-	long scope = number_of("/proc/sys/kernel/yama/ptrace_scope", 0);
+	long scope = number_of("/proc/sys/kernel/yama/ptrace_scope", -1);
 
+	if (scope < 0) {
+		say(s, "this kernel has no Yama: processes of the same user can be attached to");
+		return true;
+	}
 	say(s, "kernel.yama.ptrace_scope = %ld", scope);
 	return !scope || (scope < 3 && has_cap(CAP_SYS_PTRACE_BIT));
 }

@@ -14,6 +14,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/note.h"
 #include "tools/reader/reader.h"
 #include "tools/record/record.h"
 #include "tools/target/areas_dir.h"
@@ -77,6 +78,20 @@ static int recorder_of(const char *spool)
 	return (int)pid;
 }
 
+/* `record -k` keeps the kernel's records in an instance, which stays until `clean`. */
+static void note_kernel(int recorder)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/instances/vestige.%d", recorder);
+	if (recorder && !access(path, F_OK))
+		note("the kernel's records are in its instance vestige.%d, and are not in this "
+		     "file: "
+		     "`vestige extract -k -B vestige.%d -o kernel.dat` takes them, `vestige clean` "
+		     "removes them",
+		     recorder, recorder);
+}
+
 int record_open_killed(const char *spool, struct reader **out)
 {
 	struct paths p = {0};
@@ -86,6 +101,8 @@ int record_open_killed(const char *spool, struct reader **out)
 
 	if (!err)
 		err = reader_open_spool_areas(spool, &areas, out);
+	if (!err)
+		note_kernel(areas.recorder);
 	for (unsigned int i = 0; i < p.nr; i++)
 		free(p.of[i]);
 	free(p.of);

@@ -520,7 +520,7 @@ free:
 	if (err == -EPIPE)
 		return 0;
 	if (err)
-		return fail_errno(-err, "cannot write the graph");
+		return fail_errno(-err, "cannot write the output");
 	if (!ret)
 		view_notes(v, p.nr_calls);
 	return ret;
