@@ -10,7 +10,7 @@ import time
 
 from cli_test import BIN, CALLS, LIBRARY, Beside, main, need, until
 
-# asks for a byte, then makes so many calls that a small buffer is full
+# The program waits for a byte on stdin. Then it makes 200,000 calls, which are more than a small buffer holds.
 BURST = r"""
 #include <stdio.h>
 #include <unistd.h>

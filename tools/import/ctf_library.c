@@ -108,7 +108,7 @@ struct running {
 
 struct run {
 	int fd;
-	bool closed; /* nobody reads */
+	bool closed; /* the reader has closed the other end of @fd */
 	uint64_t nr_events, lost;
 	struct text name, comm, text;
 	struct running running[MAX_CPUS];

@@ -25,9 +25,10 @@ int program_objects(const struct launch *l, struct meta **out);
 int program_files(const struct launch *l, int (*fn)(void *arg, const char *path), void *arg);
 
 /*
- * program_is_as_it_is() - whether the program is traced as it is where no flag says otherwise: none of
- * its functions was built by one of the flags, and it is no script, whose interpreter nobody means. A
- * static one is not traced without them. @l: of launch_find().
+ * program_is_as_it_is() - whether `record` traces the program without the compiler's flags.
+ * @l: of launch_find().
+ * Return: true if none of its functions was built with such a flag. false for a script, since its
+ * interpreter would be traced, and for a static program.
  */
 bool program_is_as_it_is(const struct launch *l);
 
