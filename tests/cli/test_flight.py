@@ -74,6 +74,14 @@ def test_signal_and_rotation(w):
         assert os.path.exists(w.path("trace-2.dat"))
 
 
+def test_many_interrupts(w):
+    """timeout(1) sends two: to the process, and to its group."""
+    with flying(w, "--on", "signal:SIGUSR1", "-l", "handle") as (_, r):
+        while r.poll() is None:
+            r.send_signal(signal.SIGINT)
+            time.sleep(0.0005)
+
+
 def test_slow_call(w):
     """A call above the bound triggers, one below it does not; the call is in the window."""
     with flying(w, "--on", "call(handle)>50ms", "-p", "function_graph") as (p, r):

@@ -276,7 +276,7 @@ static int begin(struct followed_children *f, const int *pids, size_t nr)
 int attach_children(const int *pids, size_t nr, const struct attach_children *how)
 {
 	struct followed_children f = {.how = how};
-	sigset_t ours, before;
+	sigset_t ours;
 	bool over = false;
 	int fd, err;
 
@@ -284,7 +284,7 @@ int attach_children(const int *pids, size_t nr, const struct attach_children *ho
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ours, &before);
+	sigprocmask(SIG_BLOCK, &ours, NULL); /* they stay so: a second Ctrl-C changes nothing */
 	fd = signalfd(-1, &ours, SFD_CLOEXEC);
 	err = fd < 0 ? fail_errno(errno, "signalfd()") : begin(&f, pids, nr);
 	if (!err && !how->quiet)
@@ -305,7 +305,6 @@ int attach_children(const int *pids, size_t nr, const struct attach_children *ho
 		     nr > 1 ? "es and their children have" : " and its children have");
 	if (fd >= 0)
 		close(fd);
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	free(f.rows);
 	free(f.seen);
 	return err;

@@ -28,6 +28,8 @@
 
 #define MAX_DEPTH   8u
 #define MAX_FOLDERS 4096u /* that are looked into */
+#define PATIENCE_S  4u	  /* see ctf_library_run() */
+#define BYTES_PER_S (16u << 20)
 
 struct folders {
 	char **paths; /* with a file `metadata` */
@@ -180,12 +182,18 @@ static int take_item(struct ctf_import *own)
 	}
 }
 
-static int end_child(pid_t child, int err)
+/* @has_ended: it has closed its end of the pipe, so its status is its own. */
+static int end_child(pid_t child, bool has_ended, int err)
 {
 	int status = 0;
 
+	if (!has_ended)
+		kill(child, SIGKILL);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
+	if (err == -EPROTO && WIFEXITED(status) && WEXITSTATUS(status) == CTF_STUCK_STATUS)
+		return fail(EPROTO,
+			    "babeltrace2's library does not come to an end: the trace is damaged");
 	if (err == -EPROTO && WIFSIGNALED(status))
 		return fail(EPROTO,
 			    "babeltrace2's library ended with signal %d (%s): it is damaged",
@@ -193,9 +201,31 @@ static int end_child(pid_t child, int err)
 	return err;
 }
 
+/* The library reads all files before the first event. */
+static unsigned int patience_s(const struct folders *f)
+{
+	uint64_t bytes = 0;
+	struct dirent *e;
+	struct stat st;
+
+	for (size_t i = 0; i < f->nr; i++) {
+		DIR *d = opendir(f->paths[i]);
+
+		while (d && (e = readdir(d)))
+			if (!fstatat(dirfd(d), e->d_name, &st, 0) && S_ISREG(st.st_mode))
+				bytes += (uint64_t)st.st_size;
+		if (d)
+			closedir(d);
+	}
+	return PATIENCE_S +
+	       (unsigned int)(bytes / BYTES_PER_S < 86400 ? bytes / BYTES_PER_S : 86400);
+}
+
 static int read_traces(struct ctf_import *own, const struct folders *f)
 {
+	unsigned int patience = patience_s(f);
 	pid_t child, parent = getpid();
+	bool has_ended = false;
 	int fds[2], err;
 
 	if (pipe2(fds, O_CLOEXEC))
@@ -205,7 +235,7 @@ static int read_traces(struct ctf_import *own, const struct folders *f)
 		close(fds[0]);
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 			_exit(1);
-		ctf_library_run((const char *const *)f->paths, f->nr, fds[1]);
+		ctf_library_run((const char *const *)f->paths, f->nr, fds[1], patience);
 		_exit(0);
 	}
 	err = child < 0 ? fail_errno(errno, "cannot fork") : 0;
@@ -217,9 +247,11 @@ static int read_traces(struct ctf_import *own, const struct folders *f)
 		close(fds[0]);
 	while (!err)
 		err = take_item(own);
-	if (own->from)
+	if (own->from) {
+		has_ended = feof(own->from);
 		fclose(own->from);
-	return child > 0 ? end_child(child, err > 0 ? 0 : err) : err;
+	}
+	return child > 0 ? end_child(child, has_ended, err > 0 ? 0 : err) : err;
 }
 
 static int ctf_read(struct import_text *in, struct import *im)

@@ -10,10 +10,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
@@ -113,6 +115,27 @@ struct run {
 	struct text name, comm, text;
 	struct running running[MAX_CPUS];
 };
+
+/* See @patience_s; the handler of SIGPROF and the sink use them. */
+static volatile sig_atomic_t silent_s;
+static unsigned int patience;
+
+static void second_passed(int sig)
+{
+	(void)sig;
+	if ((unsigned int)++silent_s >= patience)
+		_exit(CTF_STUCK_STATUS);
+}
+
+static void watch(unsigned int patience_s)
+{
+	struct sigaction sa = {.sa_handler = second_passed, .sa_flags = SA_RESTART};
+	const struct itimerval second = {{1, 0}, {1, 0}};
+
+	patience = patience_s;
+	sigaction(SIGPROF, &sa, NULL);
+	setitimer(ITIMER_PROF, &second, NULL);
+}
 
 static void put(struct text *t, const char *text, size_t n)
 {
@@ -504,6 +527,7 @@ static bt_graph_simple_sink_component_consume_func_status consume(bt_message_ite
 	uint64_t nr = 0, lost;
 	bt_message_iterator_next_status status = bt.message_iterator_next(it, &msgs, &nr);
 
+	silent_s = 0;
 	if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
 		return (bt_graph_simple_sink_component_consume_func_status)status;
 	for (uint64_t i = 0; i < nr; i++) {
@@ -637,7 +661,7 @@ static const char *make_graph(struct run *run, const char *const *folders, size_
 	return NULL;
 }
 
-void ctf_library_run(const char *const *folders, size_t nr, int fd)
+void ctf_library_run(const char *const *folders, size_t nr, int fd, unsigned int patience_s)
 {
 	static struct run run;
 	bt_graph_run_status status;
@@ -645,6 +669,7 @@ void ctf_library_run(const char *const *folders, size_t nr, int fd)
 	bt_graph *graph;
 
 	run.fd = fd;
+	watch(patience_s);
 	if (!load(&run))
 		return;
 	failed = make_graph(&run, folders, nr, &graph);

@@ -35,10 +35,14 @@ struct ctf_item {
 
 #define CTF_TEXT_BYTES (16u << 10) /* the rest of a longer one is left out */
 
+#define CTF_STUCK_STATUS 3 /* exit status: the library did not come to an end */
+
 /*
  * ctf_library_run() - read traces to their end and write their items; ends with CTF_ERROR or CTF_END.
- * @folders: of @nr files `metadata`. @fd: where items go.
+ * @folders: of @nr files `metadata`. @fd: where items go. @patience_s: seconds of CPU time without a
+ * message of the library, then the process ends with CTF_STUCK_STATUS: a damaged file `metadata`
+ * sends version 2.0 of the library into an endless loop. To be called once in a process.
  */
-void ctf_library_run(const char *const *folders, size_t nr, int fd);
+void ctf_library_run(const char *const *folders, size_t nr, int fd, unsigned int patience_s);
 
 #endif

@@ -523,8 +523,8 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 	end_all(&fl);
 	launch_process_end(&fl.program);
 	kernel_record_free(fl.kernel);
+	/* the signals stay blocked: a second Ctrl-C changes nothing of what is saved */
 	close(fl.signals);
-	sigprocmask(SIG_SETMASK, &fl.mask, NULL);
 	if (err)
 		note("%s", fail_text());
 	if (err == -ENOENT && !started && !fl.program.launch.library[0] && opt->argv[0])

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 #include <traceevent/trace-seq.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
@@ -25,6 +26,7 @@ static bool is_dat(const char *path)
 {
 	unsigned char head[16] = {0};
 	FILE *f = fopen(path, "re");
+	struct stat st;
 	bool is;
 
 	/* what cannot be opened is left to the reader, whose errors say why */
@@ -32,6 +34,8 @@ static bool is_dat(const char *path)
 		return true;
 	is = fread(head, 1, sizeof(head), f) < reader_format_dat.magic_bytes ||
 	     !memcmp(head, reader_format_dat.magic, reader_format_dat.magic_bytes);
+	/* other tools write folders, too */
+	is = is && (fstat(fileno(f), &st) || !S_ISDIR(st.st_mode));
 	fclose(f);
 	return is;
 }
