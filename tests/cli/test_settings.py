@@ -6,7 +6,7 @@ import os
 import pwd
 import subprocess
 
-from cli_test import main, need, spinning, until
+from cli_test import main, need, running, spinning, until
 from test_kernel import instance, read, write
 
 FILES = ("tracing_on", "current_tracer", "buffer_size_kb", "trace_clock", "tracing_cpumask", "trace_options", "set_event",
@@ -15,6 +15,14 @@ FILES = ("tracing_on", "current_tracer", "buffer_size_kb", "trace_clock", "traci
 
 def state(folder, *more):
     return {f: read(folder, f) for f in (*FILES, *more)}
+
+
+def test_without_functions(w):
+    """A tracer of functions is switched on, and it is said that there are none."""
+    with running(w, "sleep", "100") as p:
+        said = w.run("start", "-P", p.pid).stderr.decode()
+        assert f"process {p.pid} has no function that can be traced now: `vestige get -P {p.pid} vestige_status`" in said, said
+        assert w.run("start", "-P", p.pid, "-p", "nop", "-e", "signal").stderr == b""
 
 
 def test_kernel_beside_trace_cmd(w):
@@ -94,4 +102,4 @@ def test_process(w):
 
 
 if __name__ == "__main__":
-    main({n: t for n, t in globals().items() if n in ("test_kernel_beside_trace_cmd", "test_kernel", "test_process")})
+    main(globals())

@@ -5,8 +5,10 @@
  * tests/cli/test_settings.py.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/settings.h"
 
@@ -16,10 +18,31 @@ static int write_one(void *arg, struct target *t, const char *path, const char *
 	return control_write(t, path, text, truncate);
 }
 
+/* A process whose tracer is on and has nothing to trace; an object that it loads may have functions. */
+static void warn_without_functions(struct target *t)
+{
+	struct target_text tracer, functions;
+
+	if (t->ops->grows || target_read(t, "current_tracer", &tracer))
+		return;
+	if (!strncmp(tracer.at, "function", 8) && !target_read(t, "enabled_functions", &functions)) {
+		if (!functions.at[0])
+			note("process %s has no function that can be traced now: `vestige get -P "
+			     "%s vestige_status` says why, `vestige list -e -P %s` has its events",
+			     t->name, t->name, t->name);
+		free(functions.at);
+	}
+	free(tracer.at);
+}
+
 static int switch_on(void *arg, struct target *t)
 {
-	(void)arg;
-	return target_set(t, "tracing_on", "1");
+	const struct settings *s = arg;
+	int err = target_set(t, "tracing_on", "1");
+
+	if (!err && !s->which.kernel)
+		warn_without_functions(t);
+	return err;
 }
 
 /* Without -e and -p: function, in a process. In front of its -B, if it has one. */
@@ -37,8 +60,8 @@ static void add_default(struct settings *s)
 
 static int run(const struct command *c, int argc, char **argv)
 {
-	static const struct settings_writer writer = {write_one, switch_on, NULL};
 	static struct settings s;
+	static const struct settings_writer writer = {write_one, switch_on, &s};
 	int status;
 
 	s = (struct settings){0};
