@@ -4,6 +4,7 @@
 no call. The programs say themselves when they began, before they make a call that is recorded."""
 import csv
 import json
+import os
 import re
 
 from cli_test import main
@@ -130,6 +131,60 @@ def test_a_shell_that_executes(w):
                     f"WHERE start < {begun[0]}").stdout
         (row,) = json.loads(out)
         assert row["n"] > 10 and row["e"] < begun[0], (flags, row, begun)
+
+
+# A process that its parent kills 50 ms after its last call; the parent goes on for 300 ms.
+KILLS = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+static int ready[2];
+FN void leaf(void) { asm(""); }
+FN void killed(void) { leaf(); write(ready[1], "", 1); for (;;) pause(); }
+FN void kills(pid_t pid)
+{
+	struct timespec t;
+	char c;
+
+	read(ready[0], &c, 1);
+	usleep(50000);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	printf("%lld\n", t.tv_sec * 1000000000LL + t.tv_nsec);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	usleep(300000);
+}
+int main(void)
+{
+	pid_t pid;
+
+	pipe(ready);
+	pid = fork();
+	if (!pid)
+		killed();
+	kills(pid);
+	leaf();
+	return 0;
+}
+"""
+
+
+def test_a_killed_process(w):
+    """Its calls last until its last record, not until that of its parent."""
+    w.compile("kills", KILLS)
+    for flags in ((), ("--native",), ("--no-native",), ("--file-version", "6")):
+        when = int(w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", *flags, "./kills").stdout)
+        w.run("convert", "-q", "t.dat", "again.dat")
+        w.run("share", "-q", "t.dat", "shared.dat")
+        for name in "t.dat", "again.dat", "shared.dat":
+            (start, end), = slices(w, "killed", name)
+            assert start <= end < when, (flags, name, start, end, when)
+            (start, end), = slices(w, "kills", name)
+            assert start < when and end > when + 300e6, (flags, name, start, end, when)
+        os.unlink(w.path("shared.dat"))
 
 
 # Functions that never return; main() goes on for 300 ms after its threads, and exit() is called below it.

@@ -147,7 +147,10 @@ def test_early_ctrl_c_is_of_the_program(w):
     """Ctrl-C before the progress line is meant for the program."""
     def test(r, calls):
         r.signal(signal.SIGINT)
-        assert r.ended() == 0, r.said
+        status = r.ended()
+        if status == -signal.SIGINT and os.path.exists(w.path("trace.dat")):    # it was stopped behind the writing
+            raise TooFast
+        assert status == 0, (status, r.said)
         assert w.counts()["mid"] == calls
 
     for tracer in "function", "function_graph":

@@ -390,7 +390,8 @@ def test_live_example(w):
                              text=True)
         try:
             line = p.stdout.readline()
-            assert re.match(r"\d+ \[\('leaf', \d+\), \('mid', \d+\)", line), line
+            # a busy machine: the first records may be those of the program's start
+            assert re.match(r"\d+ \[\('leaf', \d+\), .*\('mid', \d+\)", line), line
         finally:
             p.kill()
             p.communicate()

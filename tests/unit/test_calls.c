@@ -444,9 +444,10 @@ static void test_jumps(void **state)
 }
 
 /* Images 0 and 1 are of one process, 2 is of another. */
-static uint64_t key_of_image(struct reader *r, uint32_t process)
+static uint64_t key_of_image(struct reader *r, uint32_t process, bool *ended)
 {
 	(void)r;
+	*ended = process == 2;
 	return process == 2 ? 7 : 5;
 }
 
@@ -468,7 +469,12 @@ static void test_exec(void **state)
 		{.kind = RECORD_ENTRY, .ip = 'c', .pid = 7, .ts = 100, .process = 1},
 		{.kind = RECORD_EXIT, .ip = 'y', .pid = 7, .ts = 110, .process = 2},
 		{.kind = RECORD_EXIT, .ip = 'c', .pid = 7, .ts = 120, .process = 1},
+		/* which ends */
 		{.kind = RECORD_EXIT, .ip = 'x', .pid = 7, .ts = 130, .process = 2},
+		{.kind = RECORD_ENTRY, .ip = 'k', .pid = 7, .ts = 140, .process = 2},
+		{.kind = RECORD_EVENT, .pid = 9, .ts = 145, .process = 2},
+		{.kind = RECORD_ENTRY, .ip = 'd', .pid = 7, .ts = 150, .process = 1},
+		{.kind = RECORD_EVENT, .pid = 7, .ts = 170, .process = 1},
 	};
 	struct reader r = {.ops = &keys};
 	struct calls *c = calls_new(&ops, NULL, NULL);
@@ -479,9 +485,10 @@ static void test_exec(void **state)
 		assert_int_equal(calls_record(c, &rec[i]), 0);
 	calls_finish(c);
 	fclose(said_file);
-	assert_string_equal(said, "a\n b\nt\nx\n y\n"
-				  "/t unfinished 15\n /b unfinished 20\n/a unfinished 30\n"
-				  "c\n /y 60\n/c 20\n/x 100\n");
+	assert_string_equal(said,
+			    "a\n b\nt\nx\n y\n"
+			    "/t unfinished 15\n /b unfinished 20\n/a unfinished 30\n"
+			    "c\n /y 60\n/c 20\n/x 100\nk\nd\n/k unfinished 5\n/d unfinished 20\n");
 	free(said);
 	calls_free(c);
 }

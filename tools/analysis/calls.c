@@ -445,7 +445,7 @@ int calls_run(struct calls *c, const struct run *run)
 void calls_finish(struct calls *c)
 {
 	for (struct stack *s = c->oldest; s; s = s->newer)
-		calls_end_stack(c, s, c->last_ts);
+		calls_end_stack(c, s, calls_last_of(c, s));
 }
 
 /* calls_cut(), the first half of one stack. */

@@ -161,7 +161,8 @@ int calls_run(struct calls *c, const struct run *run);
 
 /*
  * calls_finish() - the stream has ended: leave all open calls, as CALL_UNFINISHED, stack by stack,
- * the innermost call first. Their end is the last stamp of the stream.
+ * the innermost call first. Their end is the last stamp of the stream, or of their process where it is
+ * known to have ended.
  */
 void calls_finish(struct calls *c);
 

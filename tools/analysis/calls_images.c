@@ -3,10 +3,11 @@
  * The images of calls.h: what one process number of the reader stands for. exec() puts an image in
  * the place of another and ends all threads of that one, and no record says when. So the first
  * record of an image ends the calls that are open in the one before it, at that one's last record
- * of any kind. Found once for each record or run. Tests: tests/unit/test_calls.c,
+ * of any kind. So do the calls of a process that had ended, by a signal say, when the recording did. Found once for each record or run. Tests: tests/unit/test_calls.c,
  * tests/cli/test_exec.py.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/analysis/calls_impl.h"
 #include "tools/base/array.h"
@@ -20,52 +21,92 @@ void calls_use(struct calls *c, struct reader *r)
 	c->tells_processes = r && r->ops->process_key;
 }
 
-uint64_t calls_end_of(const struct calls *c, const struct stack *s, uint64_t ts)
+/* Of which thread @s is the own stack; 0: it has a number. */
+static int32_t owner(const struct stack *s)
 {
-	size_t lo = 0, hi = c->r && s->process == PROCESS_TOLD ? c->r->nr_ends : 0, nr = hi;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->r->ends[mid].stack < s->id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < nr && c->r->ends[lo].stack == s->id && c->r->ends[lo].ts < ts
-		       ? c->r->ends[lo].ts
-		       : ts;
+	return s->own && !s->id ? ((const struct thread *)s)->pid : 0;
 }
 
 static int by_stack(const void *a, const void *b)
 {
-	uint32_t x = ((const struct record_end *)a)->stack;
-	uint32_t y = ((const struct record_end *)b)->stack;
+	const struct record_end *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+uint64_t calls_end_of(const struct calls *c, const struct stack *s, uint64_t ts)
+{
+	const struct record_end key = {.stack = s->id, .pid = owner(s)}, *end;
+
+	if (!c->r || !c->r->nr_ends)
+		return ts;
+	/* those of the kernel's format; the native block knows its processes */
+	if (s->id ? s->process != PROCESS_TOLD : calls_knows_image(c, s->process))
+		return ts;
+	end = bsearch(&key, c->r->ends, c->r->nr_ends, sizeof(key), by_stack);
+	/* the number of a thread may be another one's later */
+	return end && end->ts < ts && end->ts >= s->last_ts ? end->ts : ts;
+}
+
+uint64_t calls_last_of(const struct calls *c, const struct stack *s)
+{
+	bool ended = false;
+
+	if (calls_knows_image(c, s->process))
+		(void)c->r->ops->process_key(c->r, s->process, &ended);
+	return ended ? c->images.at[s->process].last_ts : c->last_ts;
+}
+
+/* Of two threads of one number, which was given again, the later end is that of the calls that are open. */
+static size_t unique(struct record_end *at, size_t nr)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!n || by_stack(&at[n - 1], &at[i]))
+			at[n++] = at[i];
+		else if (at[i].ts > at[n - 1].ts)
+			at[n - 1].ts = at[i].ts;
+	}
+	return n;
 }
 
 int calls_ends(const struct calls *c, struct stack_numbers *numbers, struct record_end **out,
 	       size_t *nr)
 {
-	const size_t n = c->nr_ends ? c->nr_ends : c->r ? c->r->nr_ends : 0;
-	struct record_end *at = malloc((n + 1) * sizeof(*at));
+	const size_t told = c->r ? c->r->nr_ends : 0;
+	struct record_end *at = malloc((c->nr_ends + c->nr_stacks + told + 1) * sizeof(*at));
 
 	*out = at;
 	*nr = 0;
 	if (!at)
-		return fail(ENOMEM, "no memory for what is known of %zu stacks", n);
+		return fail(ENOMEM, "no memory for what is known of %zu stacks", c->nr_stacks);
 	for (size_t i = 0; i < c->nr_ends; i++) {
 		uint32_t stack = stack_number(numbers, c->ends[i].process, c->ends[i].stack);
 
 		if (!stack)
 			return -ENOMEM;
-		at[(*nr)++] = (struct record_end){stack, c->ends[i].ts};
+		at[(*nr)++] = (struct record_end){.stack = stack, .ts = c->ends[i].ts};
+	}
+	for (const struct stack *s = c->oldest; s; s = s->newer) {
+		struct record_end end = {.pid = owner(s), .ts = calls_last_of(c, s)};
+
+		if (!s->nr || (!s->id && !end.pid) || end.ts == c->last_ts)
+			continue;
+		end.stack = s->id ? stack_number(numbers, s->process, s->id) : 0;
+		if (s->id && !end.stack)
+			return -ENOMEM;
+		at[(*nr)++] = end;
 	}
 	/* records of a trace.dat keep the numbers of their stacks */
-	for (; *nr < n; ++*nr)
-		at[*nr] = c->r->ends[*nr];
-	qsort(at, n, sizeof(*at), by_stack);
+	if (!*nr && told) {
+		memcpy(at, c->r->ends, told * sizeof(*at));
+		*nr = told;
+	}
+	qsort(at, *nr, sizeof(*at), by_stack);
+	*nr = unique(at, *nr);
 	return 0;
 }
 
@@ -116,6 +157,7 @@ int calls_new_image(struct calls *c, uint32_t process)
 {
 	struct calls_images *all = &c->images;
 	uint64_t key;
+	bool ended;
 
 	if (process >= MAX_IMAGES || !c->r->ops->process_key)
 		return 0;
@@ -131,7 +173,7 @@ int calls_new_image(struct calls *c, uint32_t process)
 		all->nr = nr;
 	}
 	all->at[process].seen = true;
-	key = c->r->ops->process_key(c->r, process);
+	key = c->r->ops->process_key(c->r, process, &ended);
 	all->at[process].known = key != 0;
 	if (key && take_place(c, process, key))
 		return fail(ENOMEM, "no memory for %zu processes", all->nr_rows);

@@ -137,7 +137,8 @@ int calls_new_image(struct calls *c, uint32_t process);
 void calls_free_images(struct calls *c);
 
 /*
- * The stacks with open calls that exec() has ended so far, or those that the reader knows.
+ * The stacks with open calls that exec() has ended so far, those of processes that have ended, or those that
+ * the reader knows.
  * @numbers: gives those of the stacks. @out: by stack; freed by the caller, also after an error.
  * Return: 0 or -ENOMEM with fail() set.
  */
@@ -146,6 +147,9 @@ int calls_ends(const struct calls *c, struct stack_numbers *numbers, struct reco
 
 /* When the open calls of @s end at the latest, if not before @ts: the reader may know it. */
 uint64_t calls_end_of(const struct calls *c, const struct stack *s, uint64_t ts);
+
+/* When the open calls of @s end that have no exit: with the records, or with those of its process. */
+uint64_t calls_last_of(const struct calls *c, const struct stack *s);
 
 /*
  * Image @process has a record at @ts. Before calls_thread(), since stacks go. @process: of the

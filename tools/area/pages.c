@@ -4,6 +4,7 @@
  * reader of them, pages_stream.c its streams.
  */
 #include "tools/area/pages_impl.h"
+#include "tools/area/spool_format.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -101,6 +102,7 @@ int pages_set_member(struct pages *p, uint32_t member, struct meta *m)
 	meta_free(p->members[member]->meta);
 	p->members[member]->meta = m;
 	p->members[member]->key = process_key(&m->head);
+	p->members[member]->ended = m->head.state == SPOOL_STATE_ENDED;
 	return 0;
 }
 
@@ -114,11 +116,13 @@ const struct meta *pages_member(const struct pages *p, uint32_t member)
 	return member < p->nr_members && p->members[member] ? p->members[member]->meta : NULL;
 }
 
-uint64_t pages_process_key(struct reader *r, uint32_t process)
+uint64_t pages_process_key(struct reader *r, uint32_t process, bool *ended)
 {
 	const struct pages *p = (const struct pages *)r;
+	const struct member *m = process < p->nr_members ? p->members[process] : NULL;
 
-	return process < p->nr_members && p->members[process] ? p->members[process]->key : 0;
+	*ended = m && m->ended;
+	return m ? m->key : 0;
 }
 
 bool pages_clock(const struct pages *p, size_t i, struct area_clock *pair)

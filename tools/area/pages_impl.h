@@ -29,6 +29,7 @@ struct member {
 	uint64_t *functions; /* canonical address by id */
 	uint32_t nr_functions;
 	bool counter;	  /* stamps are the stamp counter's */
+	bool ended;	  /* its process, when the recording did */
 	uint64_t key;	  /* reader_ops.process_key */
 	uint16_t *events; /* the reader's id, by the id of an event here; NULL: it has none */
 };
@@ -248,7 +249,7 @@ struct event_codes {
 int pages_make_events(struct pages *p);
 void pages_learn_printks(struct reader *r, uint32_t process);
 /* reader_ops.process_key. In pages.c. */
-uint64_t pages_process_key(struct reader *r, uint32_t process);
+uint64_t pages_process_key(struct reader *r, uint32_t process, bool *ended);
 /*
  * Of events whose formats @fs are: which of their fields are addresses of code. Return: as above.
  */

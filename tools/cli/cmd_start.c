@@ -25,7 +25,8 @@ static void warn_without_functions(struct target *t)
 
 	if (t->ops->grows || target_read(t, "current_tracer", &tracer))
 		return;
-	if (!strncmp(tracer.at, "function", 8) && !target_read(t, "enabled_functions", &functions)) {
+	if (!strncmp(tracer.at, "function", 8) &&
+	    !target_read(t, "enabled_functions", &functions)) {
 		if (!functions.at[0])
 			note("process %s has no function that can be traced now: `vestige get -P "
 			     "%s vestige_status` says why, `vestige list -e -P %s` has its events",

@@ -284,16 +284,20 @@ static int option_traced(struct dat_reader *d, const char *text)
 static int option_ends(struct dat_reader *d, const char *text)
 {
 	struct reader *r = &d->head;
+	const struct record_end *last;
 	struct record_end end;
 	char *behind;
 
 	for (; *text; text = behind + (*behind == '\n')) {
 		end.stack = (uint32_t)strtoull(text, &behind, 10);
 		end.ts = strtoull(behind, &behind, 10);
+		end.pid = end.stack ? 0 : (int32_t)strtol(behind, &behind, 10);
 		if (*behind && *behind != '\n')
 			return dat_damaged(d, "its option about the ends of calls");
 		/* in order, as its reader needs them */
-		if (r->nr_ends && r->ends[r->nr_ends - 1].stack >= end.stack)
+		last = r->nr_ends ? &r->ends[r->nr_ends - 1] : NULL;
+		if (last &&
+		    (last->stack > end.stack || (last->stack == end.stack && last->pid >= end.pid)))
 			return dat_damaged(d, "its option about the ends of calls");
 		if (ARRAY_ROOM(r->ends, r->nr_ends, d->ends_room, 16))
 			return dat_no_memory(d);

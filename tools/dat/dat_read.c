@@ -113,9 +113,9 @@ static int native_rewind(struct reader *r)
 
 static void native_find_depths(struct reader *r);
 
-static uint64_t native_process_key(struct reader *r, uint32_t process)
+static uint64_t native_process_key(struct reader *r, uint32_t process, bool *ended)
 {
-	return native_of(r)->ops->process_key(native_of(r), process);
+	return native_of(r)->ops->process_key(native_of(r), process, ended);
 }
 
 static const struct reader_ops native_ops = {.read = native_read,

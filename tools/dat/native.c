@@ -37,7 +37,7 @@ static uint32_t process_of(const struct pages *p, struct hash_index *index, uint
 
 static char *put_member(char *to, const struct member *m, uint32_t process)
 {
-	struct native_member row = {.process = process};
+	struct native_member row = {.process = process | (m && m->ended ? NATIVE_ENDED : 0)};
 
 	if (m && m->functions) {
 		row.nr_functions = m->nr_functions;

@@ -22,7 +22,7 @@
 
 #define NATIVE_MAGIC UINT64_C(0x564954414e534556) /* "VESNATIV" */
 #define NATIVE_MAJOR 2
-#define NATIVE_MINOR 1
+#define NATIVE_MINOR 2
 
 /* The id of the section of version 7 that holds the block. */
 #define NATIVE_SECTION_ID 0x7665u
@@ -83,8 +83,11 @@ struct native_line {
 struct native_member {
 	uint32_t nr_functions, nr_maps;
 	uint32_t counter; /* 1: its stamps are the stamp counter's, else nanoseconds */
-	uint32_t process; /* the number + 1 of the first image of its process; 0: not known */
+	/* the number + 1 of the first image of its process, 0: not known; NATIVE_ENDED */
+	uint32_t process;
 };
+
+#define NATIVE_ENDED 0x80000000u /* since 2.2: its process had ended when the recording did */
 
 /* Then nr_functions u64: the address in the trace.dat of each function, 0 none. */
 

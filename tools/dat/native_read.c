@@ -259,7 +259,8 @@ static bool take_members(struct pages *p, struct rest *rest, const struct native
 		memcpy(m->functions, functions, row[i].nr_functions * sizeof(*functions));
 		m->nr_functions = row[i].nr_functions;
 		m->counter = row[i].counter;
-		m->key = row[i].process;
+		m->key = row[i].process & ~NATIVE_ENDED;
+		m->ended = row[i].process & NATIVE_ENDED;
 	}
 	for (uint32_t i = 0; i < head->nr_members; i++)
 		if (!take_maps(p->members[i], rest, row[i].nr_maps))

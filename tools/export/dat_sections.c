@@ -311,8 +311,12 @@ void dat_option_put_ends(FILE *f, const struct record_end *ends, size_t nr)
 
 	if (!mem)
 		return;
-	for (size_t i = 0; i < nr; i++)
-		fprintf(mem, "%u %" PRIu64 "\n", ends[i].stack, ends[i].ts);
+	for (size_t i = 0; i < nr; i++) {
+		fprintf(mem, "%u %" PRIu64, ends[i].stack, ends[i].ts);
+		if (!ends[i].stack)
+			fprintf(mem, " %d", ends[i].pid);
+		fputc('\n', mem);
+	}
 	if (!fclose(mem) && bytes && bytes < UINT32_MAX)
 		option_text(f, DAT_ENDS, text);
 	free(text);

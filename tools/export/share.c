@@ -94,11 +94,12 @@ static void shared_find_depths(struct reader *r)
 	of(r)->in->ops->find_depths(of(r)->in);
 }
 
-static uint64_t shared_process_key(struct reader *r, uint32_t process)
+static uint64_t shared_process_key(struct reader *r, uint32_t process, bool *ended)
 {
 	struct reader *in = of(r)->in;
 
-	return in->ops->process_key ? in->ops->process_key(in, process) : 0;
+	*ended = false;
+	return in->ops->process_key ? in->ops->process_key(in, process, ended) : 0;
 }
 
 /* What it got is freed by share(); the other reader is the caller's. */
@@ -131,9 +132,14 @@ static void threads_clear(struct threads *t)
 	*t = (struct threads){0};
 }
 
+static bool has_thread(const struct threads *t, int32_t pid)
+{
+	return HASH_INDEX_FIND(&t->index, (uint32_t)pid, i, t->at[i] == pid) >= 0;
+}
+
 static int see_thread(struct threads *t, int32_t pid)
 {
-	if (HASH_INDEX_FIND(&t->index, (uint32_t)pid, i, t->at[i] == pid) >= 0)
+	if (has_thread(t, pid))
 		return 0;
 	if (ARRAY_ROOM(t->at, t->nr, t->room, 64) ||
 	    hash_index_add(&t->index, (uint32_t)pid, (uint32_t)t->nr))
@@ -231,6 +237,18 @@ static int copy_threads(const struct tasks *from, const struct threads *seen, co
 	return err ? fail(ENOMEM, "out of memory") : 0;
 }
 
+/* Those of stacks, and of the threads that are there. Return: 0 or -ENOMEM with fail() set. */
+static int copy_ends(const struct reader *in, const struct threads *seen, struct reader *r)
+{
+	r->ends = malloc((in->nr_ends + 1) * sizeof(*r->ends));
+	if (!r->ends)
+		return fail(ENOMEM, "out of memory");
+	for (size_t i = 0; i < in->nr_ends; i++)
+		if (in->ends[i].stack || has_thread(seen, in->ends[i].pid))
+			r->ends[r->nr_ends++] = in->ends[i];
+	return 0;
+}
+
 static int write_shared(const char *output, struct reader *in, const struct view *v,
 			const struct threads *seen)
 {
@@ -257,7 +275,10 @@ static int write_shared(const char *output, struct reader *in, const struct view
 	if (!err)
 		err = copy_threads(in->tasks, seen, v, r->tasks);
 	if (!err)
+		err = copy_ends(in, seen, r);
+	if (!err)
 		err = dat_write(output, r, &how);
+	free(r->ends);
 	tasks_free(r->tasks);
 	symbols_free(r->symbols);
 	free(s.lost);

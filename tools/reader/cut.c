@@ -53,9 +53,13 @@ static void cut_learn_printks(struct reader *r, uint32_t process)
 	r->printks = of(r)->in->printks;
 }
 
-static uint64_t cut_process_key(struct reader *r, uint32_t process)
+/* It may have ended behind the cut, so it is not said. */
+static uint64_t cut_process_key(struct reader *r, uint32_t process, bool *ended)
 {
-	return of(r)->in->ops->process_key(of(r)->in, process);
+	uint64_t key = of(r)->in->ops->process_key(of(r)->in, process, ended);
+
+	*ended = false;
+	return key;
 }
 
 int reader_cut(struct reader *in, uint64_t from, uint64_t to, struct reader **out)

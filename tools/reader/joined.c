@@ -77,12 +77,13 @@ static int joined_rewind(struct reader *r)
 }
 
 /* Those of the further buffers are not told apart. */
-static uint64_t joined_process_key(struct reader *r, uint32_t process)
+static uint64_t joined_process_key(struct reader *r, uint32_t process, bool *ended)
 {
 	struct reader *in = of(r)->in;
 
+	*ended = false;
 	return in->ops->process_key && process < RECORD_FURTHER_PROCESS
-		       ? in->ops->process_key(in, process)
+		       ? in->ops->process_key(in, process, ended)
 		       : 0;
 }
 

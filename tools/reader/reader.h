@@ -162,9 +162,10 @@ struct record_base {
 	uint32_t reserved;
 };
 
-/* A stack of a trace.dat whose program exec() has replaced: its calls that have no exit end there. */
+/* A stack of a trace.dat whose program has ended: its calls that have no exit end there. */
 struct record_end {
-	uint32_t stack; /* its number, `task` of its records */
+	uint32_t stack; /* its number, `task` of its records; 0: the own one of thread @pid */
+	int32_t pid;
 	uint64_t ts;
 };
 
@@ -227,10 +228,11 @@ struct reader_ops {
 	void (*learn_printks)(struct reader *r, uint32_t process);
 	/*
 	 * What the images of one process have in common: exec() puts one in another's place.
-	 * @process: of a record. Return: a number that other processes do not have; 0 it is not
-	 * known. NULL: it is known of none.
+	 * @process: of a record. @ended: set to whether the process had ended when the recording
+	 * did; false where that is not known. Return: a number that other processes do not have;
+	 * 0 it is not known. NULL: it is known of none.
 	 */
-	uint64_t (*process_key)(struct reader *r, uint32_t process);
+	uint64_t (*process_key)(struct reader *r, uint32_t process, bool *ended);
 };
 
 /* The public head of every reader; a source embeds it as its first member. */
@@ -266,7 +268,7 @@ struct reader {
 	struct record_base *bases;
 	size_t nr_bases;
 	bool bases_known;
-	struct record_end *ends; /* by stack; of a trace.dat alone */
+	struct record_end *ends; /* by stack, then pid; of a trace.dat alone */
 	size_t nr_ends;
 	bool leaves_unknown;	       /* which calls are leaves has to be asked of find_depths() */
 	const struct formats *formats; /* their texts; NULL none */

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "tools/area/clock.h"
+#include "tools/area/spool_format.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/time_ns.h"
@@ -382,10 +383,13 @@ static void finish_member(struct recorder *r, struct member *m)
 
 	member_drain(r, m, true);
 	if (!m->damaged) {
-		if (load_meta(m))
+		if (load_meta(m)) {
 			member_give_up(m);
-		else
+		} else {
+			if (is_gone(m))
+				m->meta->head.state = SPOOL_STATE_ENDED;
 			write_meta(r, m);
+		}
 	}
 	sum_up(r, m->meta);
 	if (!is_gone(m))
