@@ -14,7 +14,7 @@ from cli_test import BIN, main, need
 DATA = os.environ["SOURCE_DIR"] + "/tests/data/blk"
 ENV = {**os.environ, "TZ": "UTC", "LC_ALL": "C"}
 FMT = "%D %2c %8s %5T.%9t %5p %2a %3d %C|%S+%n=%N %M,%m e%e P%P z%z\\n"
-RECORDINGS = {"amd64-mixed": ["mixed"], "amd64-two": ["sda", "nullb0"], "amd64-bad": ["bad"], "s390x-fs": ["fs"]}
+RECORDINGS = {"amd64-mixed": ["mixed"], "amd64-bfq": ["bfq"], "amd64-two": ["sda", "nullb0"], "amd64-bad": ["bad"], "s390x-fs": ["fs"]}
 
 
 def folder(w, name):

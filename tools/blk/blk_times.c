@@ -254,11 +254,17 @@ static int take_queue(struct blk_model *m, struct blk_device *d, const struct bl
 				 .d_ns = BLK_NEVER,
 				 .s_ns = BLK_NEVER,
 				 .process = process};
-	for (; at; at = at->child[side]) {
-		side = e->sector >= queued_of(at)->sector;
+	for (; at && e->sector != queued_of(at)->sector; at = at->child[side]) {
+		side = e->sector > queued_of(at)->sector;
 		parent = at;
 	}
-	blk_tree_link(&d->queued, &q->node, parent, side);
+	if (at) {
+		/* btt forgets a request when another one with the same first sector is queued */
+		blk_tree_replace(&d->queued, at, &q->node);
+		free(queued_of(at));
+	} else {
+		blk_tree_link(&d->queued, &q->node, parent, side);
+	}
 	p = &m->processes[process];
 	err = blk_seeks_add(&d->q_seeks, e->sector, end, m->f->absolute);
 	if (!err)

@@ -68,6 +68,15 @@ void blk_tree_link(struct blk_tree *t, node *n, node *parent, int side)
 	balance_linked(t, n);
 }
 
+void blk_tree_replace(struct blk_tree *t, node *old, node *n)
+{
+	*n = *old;
+	replace(t, old, n);
+	for (int side = BLK_LEFT; side <= BLK_RIGHT; side++)
+		if (n->child[side])
+			n->child[side]->parent = n;
+}
+
 static bool is_red(const node *n)
 {
 	return n && n->red;

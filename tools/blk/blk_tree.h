@@ -22,6 +22,8 @@ struct blk_tree {
 /* Put a node where @parent has no child on that side yet; NULL: it is the root. */
 void blk_tree_link(struct blk_tree *t, struct blk_tree_node *n, struct blk_tree_node *parent,
 		   int side);
+/* @n takes the place of @old, which is no longer in the tree. */
+void blk_tree_replace(struct blk_tree *t, struct blk_tree_node *old, struct blk_tree_node *n);
 void blk_tree_erase(struct blk_tree *t, struct blk_tree_node *n);
 /* Call @free_node for each node, children first, and have an empty tree. */
 void blk_tree_free(struct blk_tree *t, void (*free_node)(struct blk_tree_node *n));
