@@ -33,7 +33,7 @@ def blkparse(w, folder):
 
 def rows_of(w, *names):
     rows = [json.loads(l) for l in w.run("convert", "--to", "jsonl", *names, "-").stdout.splitlines()]
-    assert all(r["kind"] == "print" for r in rows)
+    assert all(r["kind"] == "event" for r in rows)
     zero = min(r["time"] for r in rows if r["name"] != "blk_message")
     return [(r["time"] - zero, r["cpu"], r["tid"], r["name"], r["text"]) for r in rows if r["name"] != "blk_message"]
 

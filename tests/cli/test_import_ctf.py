@@ -60,8 +60,8 @@ def test_calls(w):
             want.append((e.tid, begun, e.time - begun, addr))
     rows = ours(w, "ust/calls")
     assert sorted((r["tid"], r["time"], r["duration"], r["name"]) for r in rows if r["kind"] == "call") == sorted(want) and len(want) > 100
-    texts = sorted((e.time, e.cpu, e.tid, f"{e.name}: {e.text}".removesuffix(": ")) for e in lines if e.name.startswith("shop:"))
-    assert sorted((r["time"], r["cpu"], r["tid"], r["text"]) for r in rows if r["kind"] == "print") == texts
+    texts = sorted((e.time, e.cpu, e.tid, e.name, e.text) for e in lines if e.name.startswith("shop:"))
+    assert sorted((r["time"], r["cpu"], r["tid"], r["name"], r.get("text", "")) for r in rows if r["kind"] == "event") == texts
     assert {r["comm"] for r in rows} == {"p"}
     w.run("convert", "-q", "ust/calls", "c.dat")
     assert w.run("replay", "c.dat").stdout.count(b"(") == w.run("replay", "ust/calls").stdout.count(b"(") > 100

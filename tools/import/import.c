@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <traceevent/event-parse.h>
 #include <unistd.h>
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash_index.h"
 #include "tools/code/symbols.h"
+#include "tools/import/import_events.h"
 #include "tools/reader/reader.h"
 #include "tools/reader/tasks.h"
 
@@ -57,6 +59,7 @@ struct import {
 	size_t nr_spans, room_spans;
 	struct block *blocks;
 	struct table functions, threads, taken;
+	struct import_events events;
 	int32_t nr_aliases;
 	size_t *begin, *at; /* by CPU: of recs; nr_cpus + 1 */
 	struct reader_cpu_stats *stats;
@@ -67,12 +70,13 @@ static int no_memory(void)
 	return fail(ENOMEM, "out of memory");
 }
 
-static char *keep(struct import *im, const char *text, size_t bytes)
+/* Keep a text, with @before bytes in front of it. Return: the text; NULL: no memory. */
+static char *keep_behind(struct import *im, const char *text, size_t bytes, size_t before)
 {
 	struct block *b = im->blocks;
 	char *to;
 
-	if (!b || sizeof(b->bytes) - b->used < bytes + 1) {
+	if (!b || sizeof(b->bytes) - b->used < before + bytes + 1) {
 		b = malloc(sizeof(*b));
 		if (!b)
 			return NULL;
@@ -80,11 +84,16 @@ static char *keep(struct import *im, const char *text, size_t bytes)
 		b->used = 0;
 		im->blocks = b;
 	}
-	to = b->bytes + b->used;
+	to = b->bytes + b->used + before;
 	memcpy(to, text, bytes);
 	to[bytes] = '\0';
-	b->used += bytes + 1;
+	b->used += before + bytes + 1;
 	return to;
+}
+
+static char *keep(struct import *im, const char *text, size_t bytes)
+{
+	return keep_behind(im, text, bytes, 0);
 }
 
 static bool is_same(const struct entry *e, const struct entry *want)
@@ -240,7 +249,7 @@ int import_text(struct import *im, unsigned int cpu, int32_t thread, uint64_t ts
 		const char *text)
 {
 	size_t bytes = strnlen(text, IMPORT_LINE_BYTES);
-	const char *kept = keep(im, text, bytes);
+	const char *kept = keep_behind(im, text, bytes, IMPORT_EVENT_HEAD);
 
 	if (!kept)
 		return no_memory();
@@ -413,6 +422,9 @@ static int finish(struct import *im)
 		qsort(im->recs, im->nr, sizeof(*im->recs), compare_times);
 	if (!err)
 		err = match_calls(im);
+	if (!err)
+		err = import_events_make(&im->events, r, im->recs, im->nr, FIRST_IP, IP_STEP,
+					 im->functions.nr);
 	if (!err && r->graph)
 		err = name_texts(im);
 	r->prints_are_events = !r->graph;
@@ -488,6 +500,8 @@ static void import_close(struct reader *r)
 	table_clear(&im->taken);
 	free(im->begin);
 	free(im->stats);
+	tep_free(r->tep);
+	import_events_free(&im->events);
 	symbols_free(r->symbols);
 	tasks_free(r->tasks);
 	free(im);

@@ -6,8 +6,8 @@
  *
  * Calls begin and end in order of time within each thread; an end without a begin is left out.
  * Functions are known by name: their addresses are numbers of ours. Texts of events are as they
- * were: a record RECORD_PRINT of a function that has the event's name; where there are calls, a
- * mark of name and text.
+ * were: an event with one field (import_events.h). A text whose name is no event's is a record
+ * RECORD_PRINT of a function of that name; where there are calls, a mark of name and text.
  */
 #ifndef VESTIGE_TOOLS_IMPORT_H
 #define VESTIGE_TOOLS_IMPORT_H

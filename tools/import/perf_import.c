@@ -90,28 +90,36 @@ static bool take_numbers(struct sample *s, char *at)
 	return *p != '\0';
 }
 
-static bool parse(struct sample *s, char *text)
+/* The end of the name, in the first line of a sample; NULL: it is none. */
+static char *find_numbers(struct sample *s, char *text)
 {
-	char *comm = text + strspn(text, " "), *colon;
+	char *comm = text + strspn(text, " ");
 
 	if (*text == '\t' || !*comm)
+		return NULL;
+	s->comm = comm;
+	for (char *p = strchr(comm, ' '); p; p = strchr(p + 1, ' '))
+		if (take_numbers(s, p))
+			return p;
+	return NULL;
+}
+
+static bool parse(struct sample *s, char *text)
+{
+	char *end = find_numbers(s, text), *colon;
+
+	if (!end)
 		return false;
-	for (char *p = strchr(comm, ' '); p; p = strchr(p + 1, ' ')) {
-		if (!take_numbers(s, p))
-			continue;
-		*p = '\0';
-		s->comm = comm;
-		s->rest = s->event + strlen(s->event);
-		for (colon = strchr(s->event, ':'); colon; colon = strchr(colon + 1, ':')) {
-			if (colon[1] && colon[1] != ' ')
-				continue; /* sched:sched_switch: */
-			*colon = '\0';
-			s->rest = colon + 1 + strspn(colon + 1, " ");
-			break;
-		}
-		return true;
+	*end = '\0';
+	s->rest = s->event + strlen(s->event);
+	for (colon = strchr(s->event, ':'); colon; colon = strchr(colon + 1, ':')) {
+		if (colon[1] && colon[1] != ' ')
+			continue; /* sched:sched_switch: */
+		*colon = '\0';
+		s->rest = colon + 1 + strspn(colon + 1, " ");
+		break;
 	}
-	return false;
+	return true;
 }
 
 /* `  55d0 leaf+0x4 (/usr/bin/prog)`. Return: false: it is no frame. */
@@ -226,7 +234,10 @@ static int perf_read(struct import_text *in, struct import *im)
 	if (p)
 		p->im = im;
 	while (!err && (text = import_line(in))) {
-		if (*p->head && take_frame(p, text, &err))
+		struct sample s;
+
+		/* samples without stacks follow one another, and `dd` is a number of base 16, too */
+		if (*p->head && !find_numbers(&s, text) && take_frame(p, text, &err))
 			continue;
 		err = end_sample(p);
 		if (!err && *text != '#')

@@ -72,7 +72,8 @@ struct record {
 	uint64_t ts;
 	/*
 	 * RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry. RECORD_PRINT: the writing
-	 * function, SYMBOLS_MARK_ADDR for a mark of ours.
+	 * function, SYMBOLS_MARK_ADDR for a mark of ours. RECORD_EVENT: 0, or the function that has
+	 * the name that another tool's file gives the event.
 	 */
 	uint64_t ip;
 	union {
@@ -245,7 +246,7 @@ struct reader {
 	bool overwrite;		  /* the buffer overwrote its oldest records when full */
 	bool graph;		  /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
 	bool values;		  /* some have arguments or results */
-	bool prints_are_events;	  /* RECORD_PRINT is another tool's event, named by ip */
+	bool prints_are_events;	  /* RECORD_PRINT is another tool's text, named by ip */
 	char clock[32];		  /* trace_clock's name, "local" for ours */
 	char tracer[32];	  /* current_tracer, "nop" if unknown */
 	char uname[256];	  /* "Linux host release machine" */

@@ -66,6 +66,7 @@ void other_text_free(struct other_text *t)
 static void put_event(struct other_text *t, const struct record *rec)
 {
 	struct tep_event *ev = t->r->tep ? tep_find_event(t->r->tep, rec->event) : NULL;
+	const struct symbol *sym;
 	size_t n;
 
 	if (!ev) {
@@ -77,6 +78,8 @@ static void put_event(struct other_text *t, const struct record *rec)
 	out_flush(&t->o);
 	/* The text begins with the event's name, which the caller has already. */
 	n = strlen(ev->name);
+	if (rec->ip && (sym = symbols_find(t->r->symbols, rec->ip)))
+		snprintf(t->name, sizeof(t->name), "%s", sym->name);
 	if (t->nr > n + 1 && !strncmp(t->text, ev->name, n) && t->text[n] == ':') {
 		n += t->text[n + 1] == ' ' ? 2 : 1;
 		memmove(t->text, t->text + n, t->nr - n);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Texts of events as events: the records get a format with one field, `text`, in the system
+ * `imported`, so that commands and a trace.dat know them by name. A text whose name is no
+ * event's ("frame 12") stays a RECORD_PRINT.
+ */
+#ifndef VESTIGE_TOOLS_IMPORT_EVENTS_H
+#define VESTIGE_TOOLS_IMPORT_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/reader/formats.h"
+#include "tools/reader/reader.h"
+
+/* What is in front of a text: the common fields, and where the text is. */
+#define IMPORT_EVENT_HEAD 12u
+
+/* Zeroed is empty. */
+struct import_events {
+	struct formats formats;
+	uint16_t *ids; /* by number of the function; 0: not known yet */
+	size_t nr;     /* of ids */
+};
+
+/*
+ * import_events_make() - change those of @recs that are RECORD_PRINT into events.
+ * @data of these: a text with its NUL, with IMPORT_EVENT_HEAD bytes before it that are written to.
+ * @first, @step, @nr_functions: ip is first + step * number of the function.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int import_events_make(struct import_events *e, struct reader *r, struct record *recs, size_t nr,
+		       uint64_t first, uint64_t step, size_t nr_functions);
+void import_events_free(struct import_events *e);
+
+#endif
