@@ -539,34 +539,51 @@ static void put_device(struct out *o, const struct device *d, const char *name, 
 		   all ? 100.0 * (double)missing / (double)all : 0.0);
 }
 
-/* The device of an input, and its name. */
-static const struct device *device_of(const struct blk_sums *s, const struct blk_input *inputs,
-				      unsigned int i, char numbers[32], const char **name)
+/* A device of the sums, as both forms print it. */
+struct shown_device {
+	const struct device *d;
+	const char *name;
+	uint64_t gaps, missing; /* records that the file lacks */
+};
+
+static void each_device(const struct blk_sums *s, const struct blk_reader *r,
+			void (*put)(void *arg, const struct shown_device *shown), void *arg)
 {
 	static const struct device none;
-
-	snprintf(numbers, 32, "%u,%u", BLK_MAJOR(inputs[i].device), BLK_MINOR(inputs[i].device));
-	*name = inputs[i].name ? inputs[i].name : numbers;
-	return i < s->nr_devices ? &s->devices[i] : &none;
-}
-
-void blk_sums_put_devices(struct out *o, const struct blk_sums *s, const struct blk_reader *r)
-{
 	const struct blk_input *inputs;
 	unsigned int nr;
 
 	inputs = blk_reader_inputs(r, &nr);
 	for (unsigned int i = 0; i < nr; i++) {
-		uint64_t gaps, missing;
+		struct shown_device shown = {.d = i < s->nr_devices ? &s->devices[i] : &none};
 		char numbers[32];
-		const char *name;
-		const struct device *d = device_of(s, inputs, i, numbers, &name);
 
-		blk_reader_skips(r, i, &gaps, &missing);
-		if (i)
-			out_text(o, "\n");
-		put_device(o, d, name, gaps, missing);
+		snprintf(numbers, sizeof(numbers), "%u,%u", BLK_MAJOR(inputs[i].device),
+			 BLK_MINOR(inputs[i].device));
+		shown.name = inputs[i].name ? inputs[i].name : numbers;
+		blk_reader_skips(r, i, &shown.gaps, &shown.missing);
+		put(arg, &shown);
 	}
+}
+
+struct put_devices {
+	struct out *o;
+	bool others; /* one was printed */
+};
+
+static void put_next_device(void *arg, const struct shown_device *shown)
+{
+	struct put_devices *p = arg;
+
+	if (p->others)
+		out_text(p->o, "\n");
+	p->others = true;
+	put_device(p->o, shown->d, shown->name, shown->gaps, shown->missing);
+}
+
+void blk_sums_put_devices(struct out *o, const struct blk_sums *s, const struct blk_reader *r)
+{
+	each_device(s, r, put_next_device, &(struct put_devices){.o = o});
 }
 
 static void json_ways(struct json *j, const char *name, uint64_t reads, uint64_t writes)
@@ -633,11 +650,15 @@ void blk_sums_json_processes(struct json *j, const struct blk_sums *s)
 	json_close(j, ']');
 }
 
-static void json_device(struct json *j, const struct device *d)
+static void json_device(void *arg, const struct shown_device *shown)
 {
+	const struct device *d = shown->d;
+	struct json *j = arg;
 	struct io total = {0};
 	uint64_t ms = milliseconds(d);
 
+	json_open(j, NULL, '{');
+	json_text(j, "device", shown->name);
 	json_open(j, "cpus", '[');
 	for (unsigned int cpu = 0; cpu < d->nr_cpus; cpu++) {
 		if (!d->cpus[cpu].records)
@@ -656,28 +677,14 @@ static void json_device(struct json *j, const struct device *d)
 	json_ways(j, "kib_per_s", rate(&total.of[COMPLETED][READS], ms),
 		  rate(&total.of[COMPLETED][WRITES], ms));
 	json_number(j, "events", d->events);
+	json_number(j, "skips", shown->gaps);
+	json_number(j, "skipped", shown->missing);
+	json_close(j, '}');
 }
 
 void blk_sums_json_devices(struct json *j, const struct blk_sums *s, const struct blk_reader *r)
 {
-	const struct blk_input *inputs;
-	unsigned int nr;
-
-	inputs = blk_reader_inputs(r, &nr);
 	json_open(j, "devices", '[');
-	for (unsigned int i = 0; i < nr; i++) {
-		uint64_t gaps, missing;
-		char numbers[32];
-		const char *name;
-		const struct device *d = device_of(s, inputs, i, numbers, &name);
-
-		blk_reader_skips(r, i, &gaps, &missing);
-		json_open(j, NULL, '{');
-		json_text(j, "device", name);
-		json_device(j, d);
-		json_number(j, "skips", gaps);
-		json_number(j, "skipped", missing);
-		json_close(j, '}');
-	}
+	each_device(s, r, json_device, j);
 	json_close(j, ']');
 }
