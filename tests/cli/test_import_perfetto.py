@@ -4,6 +4,7 @@
 writes by the documented schema are read."""
 import os
 import subprocess
+import zlib
 
 from cli_test import main, need
 from test_import import PROGRAM, folded, lines_of, profile
@@ -87,6 +88,39 @@ def test_schema(w):
     assert b"1 packets of the kernel's records" in p.stderr, p.stderr
     report = w.run("report", "--format=trace", "a.pftrace").stdout.decode()
     assert "/* here: x=1 */" in report and "worker-8" in report, report
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def packed(number, data):
+    """A packet that has packets: compressed_packets is field 50, zstd_compressed_packets 133."""
+    inner = varint(number << 3 | 2) + varint(len(data)) + data
+    return b"\x0a" + varint(len(inner)) + inner
+
+
+def zstd(data):
+    need("zstd")
+    return subprocess.run(["zstd", "-q", "-c"], input=data, check=True, stdout=subprocess.PIPE).stdout
+
+
+def test_compressed(w):
+    """Packets by zlib and by zstd are the same as plain ones; damage and bombs end with one line."""
+    plain = encoded(w, TEXT)
+    want = w.run("convert", "-q", "--to", "jsonl", written(w, plain), "-").stdout
+    for number, pack in ((50, zlib.compress), (133, zstd)):
+        assert w.run("convert", "-q", "--to", "jsonl", written(w, packed(number, pack(plain))), "-").stdout == want, number
+        for data, word in ((pack(plain)[:-9], b"is damaged"), (b"no stream", b"is damaged"), (pack(bytes(65 << 20)), b"more than 64 MiB"),
+                           (pack(plain[:-3]), b"is damaged")):
+            p = w.run("profile", written(w, plain + packed(number, data)), status=1)
+            assert word in p.stderr and p.stderr.count(b"\n") == 1, (number, p.stderr)
+        # one level of them
+        p = w.run("profile", written(w, plain + packed(number, pack(packed(number, pack(plain))))))
+        assert b"2 packets of the kernel's records" in p.stderr, p.stderr
 
 
 def test_hostile(w):

@@ -3,7 +3,8 @@
  * Perfetto's trace (perfetto.dev/docs/reference/trace-packet-proto: field numbers below): packets
  * of track events. A track of a thread is that thread, any other one is a thread of its own. Names
  * may be interned by each sequence of packets, and stamps may count on from packet to packet
- * (incremental clocks). The kernel's records and compressed packets are left out, and counted.
+ * (incremental clocks). The kernel's records are left out, and counted. Packets may be
+ * compressed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "tools/base/note.h"
 #include "tools/import/import.h"
 #include "tools/import/import_bytes.h"
+#include "tools/import/perfetto_unpack.h"
 #include "tools/reader/perfetto_fields.h"
 
 #define MAX_PACKET (64u << 20)
@@ -385,21 +387,51 @@ static int take_event(struct perfetto *p, const struct sequence *s, const struct
 	return err ? err : import_text(p->im, 0, thread, ts, ip, p->text);
 }
 
+static int take_packet(struct perfetto *p, const unsigned char *bytes, size_t nr, bool is_inner);
+
+/* Packets that are in one; there is one level of them. */
+static int take_packed(struct perfetto *p, const struct field *packed)
+{
+	struct message m;
+	struct field f;
+	unsigned char *bytes;
+	size_t nr;
+	int err = perfetto_unpack(packed->number == PACKET_ZSTD, packed->p, packed->v, &bytes, &nr);
+
+	if (err)
+		return err;
+	m = (struct message){bytes, bytes + nr, false};
+	while (!err && take_field(&m, &f))
+		if (f.number == TRACE_PACKET && f.type == BYTES)
+			err = take_packet(p, f.p, f.v, true);
+	if (!err && m.bad)
+		err = damaged("a compressed packet");
+	free(bytes);
+	return err;
+}
+
 /* The fields of a packet come in any order: what an event needs is looked at first. */
-static int take_packet(struct perfetto *p, const unsigned char *bytes, size_t nr)
+static int take_packet(struct perfetto *p, const unsigned char *bytes, size_t nr, bool is_inner)
 {
 	struct message m = {bytes, bytes + nr, false};
-	struct field f, parts[PACKET_DESCRIPTOR + 1] = {0};
+	struct field f, packed = {0}, parts[PACKET_DESCRIPTOR + 1] = {0};
 	struct sequence *s;
 	uint64_t ts, clock;
 	int err = 0;
 
-	while (take_field(&m, &f))
-		if (f.number <= PACKET_DESCRIPTOR)
+	while (take_field(&m, &f)) {
+		if (f.number == PACKET_ZSTD)
+			packed = f;
+		else if (f.number <= PACKET_DESCRIPTOR)
 			parts[f.number] = f;
+	}
 	if (m.bad)
 		return damaged("a packet");
-	p->nr_left_out += parts[PACKET_FTRACE].p || parts[PACKET_COMPRESSED].p;
+	if (parts[PACKET_COMPRESSED].p)
+		packed = parts[PACKET_COMPRESSED];
+	if (packed.p && packed.type == BYTES && !is_inner)
+		return take_packed(p, &packed);
+	p->nr_left_out += parts[PACKET_FTRACE].p || packed.p;
 	s = find_sequence(p, parts[PACKET_SEQUENCE].v);
 	if (!s)
 		return -ENOMEM;
@@ -472,13 +504,13 @@ static int read_packets(struct perfetto *p)
 			     (unsigned long long)bytes);
 			break;
 		}
-		err = take_packet(p, packet, got);
+		err = take_packet(p, packet, got, false);
 	}
 	free(packet);
 	if (p->bytes.err)
 		return fail_errno(-p->bytes.err, "cannot read it");
 	if (!err && p->nr_left_out)
-		note("%llu packets of the kernel's records, or compressed, are left out",
+		note("%llu packets of the kernel's records are left out",
 		     (unsigned long long)p->nr_left_out);
 	return err ? err : more < 0 ? more : 0;
 }

@@ -16,10 +16,11 @@ enum perfetto_packet {
 	PACKET_INTERNED = 12,
 	PACKET_FLAGS = 13,
 	PACKET_CLEARED = 41,
-	PACKET_COMPRESSED = 50,
+	PACKET_COMPRESSED = 50, /* by zlib: TRACE_PACKET fields */
 	PACKET_CLOCK = 58,
 	PACKET_DEFAULTS = 59,
-	PACKET_DESCRIPTOR = 60
+	PACKET_DESCRIPTOR = 60,
+	PACKET_ZSTD = 133 /* the same by zstd */
 };
 enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 enum perfetto_event {
