@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The EXAMPLES of the man pages, and the blocks of docs/coming-from-lttng.md: each block is a script that is run in a
+"""The EXAMPLES of the man pages, and the blocks of the pages in docs/: each block is a script that is run in a
 folder with the programs and recordings that it names. What cannot be run here is in SKIPPED, with the reason."""
 import contextlib
 import glob
@@ -89,9 +89,14 @@ def blocks():
             if re.match(r"\$ ", block):
                 block = "".join(l[2:] + "\n" for l in block.splitlines() if l.startswith("$ "))
             yield page, block
-    with open(f"{SOURCE}/docs/coming-from-lttng.md", encoding="utf-8") as f:
-        for block in re.findall(r"^```sh\n(.*?)^```", f.read(), re.S | re.M):
-            yield "coming-from-lttng", block
+    for path in sorted(glob.glob(f"{SOURCE}/docs/*.md")):
+        page = os.path.basename(path)[:-3]
+        if page == "start-up" and not os.path.exists("/usr/sbin/nginx"):
+            print("     left out: start-up.md: nginx")
+            continue
+        with open(path, encoding="utf-8") as f:
+            for block in re.findall(r"^```sh\n(.*?)^```", f.read(), re.S | re.M):
+                yield page, block
 
 
 def missing(line):
