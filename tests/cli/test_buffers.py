@@ -61,6 +61,9 @@ def test_all_buffers(w):
         # the kernel's table names all its tasks
         assert len(named) == len(set(named)) and set(named) == {e["tid"] for e in events} - {0}
         assert counted((e["args"].get("buffer", ""), e["name"]) for e in events) == want
+        text = w.run("convert", "-q", "--to", "systrace", "trace.dat", "-").stdout.decode()
+        lines = re.findall(r"^.{16}-\d+ +\( *\d+\) \[\d+\] \S+ [\d.]+: (.*?)(?: buffer=(\w+))?$", text, re.M)
+        assert collections.Counter((b, m[1] if (m := re.match(r"(\w+): ", l)) else "function") for l, b in lines) == want
         text = w.run("sql", "--csv", "trace.dat", "SELECT buffer, name FROM events").stdout.decode()
         assert counted((r["buffer"], r["name"]) for r in csv.DictReader(text.splitlines())) == want
         text = w.run("sql", "--csv", "trace.dat", "SELECT buffer, sum(spans) AS n FROM tracks WHERE kind = 'events' "

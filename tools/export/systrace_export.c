@@ -2,7 +2,8 @@
 /*
  * The text of systrace and atrace: ftrace's lines, with a mark B|PID|NAME where a call begins and
  * E|PID where it ends. Perfetto's viewer and catapult's trace2html read it. Seconds have nine
- * decimals. A stack beside the thread's own has a row of its own, as a thread has.
+ * decimals. A stack beside the thread's own has a row of its own, as a thread has. Of a buffer that is
+ * not the first one a line ends with ` buffer=NAME`, and a call's mark has [NAME].
  * Tests: tests/cli/test_export_texts.py.
  */
 #include <errno.h>
@@ -57,11 +58,17 @@ static void put_mark(struct call_export *x, const struct call *call, char mark, 
 static void systrace_enter(struct call_export *x, const struct call *call,
 			   const struct call_function *fn)
 {
+	const char *buffer = call_export_buffer(x, call);
 	char buf[CALL_NAME_BYTES];
 
 	put_mark(x, call, 'B', call->start);
 	out_text(&x->o, "|");
 	put_name(&x->o, call_export_name(fn, buf));
+	if (*buffer) {
+		out_text(&x->o, " [");
+		put_name(&x->o, buffer);
+		out_text(&x->o, "]");
+	}
 	out_text(&x->o, "\n");
 }
 
@@ -77,7 +84,7 @@ static void systrace_call(struct call_export *x, const struct call *call, const 
 static void systrace_other(struct call_export *x, const struct record *rec)
 {
 	struct systrace *own = x->own;
-	const char *name, *text, *colon;
+	const char *name, *text, *colon, *buffer = call_export_record_buffer(x, rec);
 	char flags[5];
 
 	x->err = other_text_take(own->text, rec, &name, &text);
@@ -94,6 +101,10 @@ static void systrace_other(struct call_export *x, const struct record *rec)
 		out_text(&x->o, " <-");
 	for (; *text; text++)
 		out_write(&x->o, *text == '\n' ? " " : text, 1);
+	if (*buffer) {
+		out_text(&x->o, " buffer=");
+		put_name(&x->o, buffer);
+	}
 	out_text(&x->o, "\n");
 }
 
