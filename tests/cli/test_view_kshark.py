@@ -179,10 +179,11 @@ def compare(w, path, second_buffer=False):
 
 
 def test_recordings_of_kernels(w):
-    """Recordings of real kernels, of a 32 bit machine, too."""
+    """Recordings of real kernels, of a 32 bit and of a big-endian machine, too."""
     colours = 0
     for name in ("kernel-v7.dat", "kernels/amd64-graph-v7.dat.xz", "kernels/i386-function-v7.dat.xz", "kernels/amd64-instances-v7.dat.xz",
-                 "kernels/amd64-stack-v7.dat.xz", "kernels/amd64-tsc2nsec-v7.dat.xz"):
+                 "kernels/amd64-stack-v7.dat.xz", "kernels/amd64-tsc2nsec-v7.dat.xz", "kernels/s390x-graph-v6.dat.xz",
+                 "kernels/s390x-function-v7.dat.xz"):
         if name.endswith(".xz"):
             with lzma.open(os.path.join(DATA, name)) as f, open(w.path("k.dat"), "wb") as to:
                 shutil.copyfileobj(f, to)

@@ -69,7 +69,8 @@ struct dat_reader {
 	struct reader_cpu_stats *stats; /* as the options give them; in the end head.stats */
 	unsigned int nr_stats;
 	size_t ends_room;
-	struct pages *native; /* read in place of the streams; NULL: native.h */
+	struct dat_swap *swaps; /* of a file of the other byte order, not as_is; else NULL */
+	struct pages *native;	/* read in place of the streams; NULL: native.h */
 };
 
 /* fail() for a damaged file; for lack of memory. Return: -EINVAL, -ENOMEM. */
@@ -77,8 +78,8 @@ int dat_damaged(const struct dat_reader *d, const char *what);
 int dat_no_memory(const struct dat_reader *d);
 /*
  * dat_open() - a trace.dat with all its buffers.
- * @as_is: see struct dat_layout. Big-endian files are read with it alone; records of the CPUs are read by
- * dat_stream_read(), and no format is parsed by libtraceevent yet.
+ * @as_is: see struct dat_layout. Records of the CPUs are read by dat_stream_read(), and no format is parsed by
+ * libtraceevent yet.
  * @out: to be closed with reader_close(&d->head). Return: as reader_open().
  */
 int dat_open(const char *path, bool as_is, struct dat_reader **out);

@@ -27,6 +27,7 @@
 #include "tools/dat/dat_instance.h"
 #include "tools/dat/dat_options.h"
 #include "tools/dat/dat_pieces.h"
+#include "tools/dat/dat_swap.h"
 #include "tools/dat/native.h"
 #include "tools/reader/open_file.h"
 #include "tools/reader/tasks.h"
@@ -68,6 +69,7 @@ static void dat_close(struct reader *r)
 	pages_free(d->native);
 	free(d->stats);
 	free(d->head.ends);
+	dat_swap_free(d->swaps);
 	formats_free(&d->formats);
 	printks_free(&d->printks);
 	/* before the symbols, which it asks for names */
@@ -385,6 +387,15 @@ static int open_further(struct dat_reader *d, struct record *batch, bool *all)
 	return 0;
 }
 
+/* From now on records have numbers of our byte order. */
+static int use_swaps(struct dat_reader *d)
+{
+	d->swaps = dat_swap_new(d->head.tep, &d->printks, d->head.long_bytes);
+	for (size_t i = 0; i < d->nr_buffers; i++)
+		d->buffers[i].layout.swaps = d->swaps;
+	return d->swaps ? 0 : dat_no_memory(d);
+}
+
 /*
  * Facts that the file does not state. Its tracer follows from its events. As for the number of
  * records: the kernel's `entries` counts the records that were in the buffer after the recording;
@@ -417,6 +428,8 @@ static int survey(struct dat_reader *d)
 	}
 	if (!ret)
 		ret = formats_parse(&d->formats, d->head.tep, seen);
+	if (!ret && d->layout.swap)
+		ret = use_swaps(d);
 	free(batch);
 	free(seen);
 	return ret;
@@ -488,12 +501,6 @@ static int open_file(struct dat_reader *d)
 	page = cursor_u32(&c);
 	if (c.bad || endian > 1 || (long_bytes != 4 && long_bytes != 8))
 		return dat_damaged(d, "its head");
-	if (endian && !d->layout.as_is)
-		return fail(EPROTO,
-			    "'%s' is of a big-endian machine: `vestige report`, `dump` and `split` "
-			    "alone read "
-			    "such",
-			    d->path);
 	d->head.long_bytes = long_bytes;
 	d->layout.head_bytes = 8u + long_bytes;
 	d->layout.page_bytes = d->page_bytes = page;
@@ -503,7 +510,8 @@ static int open_file(struct dat_reader *d)
 	d->head.symbols = symbols_new();
 	d->head.tasks = tasks_new();
 	if (d->head.symbols)
-		d->head.tep = formats_handle_new(d->head.symbols, long_bytes, d->layout.swap);
+		d->head.tep = formats_handle_new(d->head.symbols, long_bytes,
+						 d->layout.swap && d->layout.as_is);
 	if (!d->head.tep || !d->head.tasks)
 		return dat_no_memory(d);
 	tep_set_page_size(d->head.tep, (int)page);

@@ -18,6 +18,7 @@
 #include "tools/base/fail.h"
 #include "tools/dat/dat_cursor.h"
 #include "tools/dat/dat_format.h"
+#include "tools/dat/dat_swap.h"
 
 #define CHUNK_MAX    (64u << 20)
 #define WINDOW_BYTES (256u << 10)
@@ -196,7 +197,7 @@ static uint64_t number(const struct dat_layout *l, const unsigned char *at, uint
 static void page_begin(struct dat_stream *s)
 {
 	const struct dat_layout *l = s->layout;
-	const unsigned char *page = s->buf + s->buf_pos;
+	unsigned char *page = s->buf + s->buf_pos;
 	uint64_t commit, room = l->page_bytes - l->head_bytes, missed;
 
 	s->page_ts = s->ts = number(l, page, 8);
@@ -243,17 +244,20 @@ static uint64_t stamp(const struct dat_layout *l, uint64_t ts)
 }
 
 /* Arguments at @at of an event: a record has all of them or none. */
-static void fill_args(const unsigned char *data, uint32_t bytes, uint32_t at, struct record *r)
+static void fill_args(const struct dat_layout *l, unsigned char *data, uint32_t bytes, uint32_t at,
+		      struct record *r)
 {
 	r->data = NULL;
 	if (!at || bytes < at || bytes - at < 8u * RECORD_NR_ARGS)
 		return;
+	if (l->swap && !l->as_is)
+		dat_swap_numbers(data + at, 8, RECORD_NR_ARGS);
 	r->graph |= RECORD_GRAPH_ARGS;
 	r->args = data + at;
 }
 
 /* A funcgraph_entry or funcgraph_exit. */
-static void fill_graph(const struct dat_layout *l, const unsigned char *data, uint32_t bytes,
+static void fill_graph(const struct dat_layout *l, unsigned char *data, uint32_t bytes,
 		       struct record *r)
 {
 	uint32_t how;
@@ -267,7 +271,7 @@ static void fill_graph(const struct dat_layout *l, const unsigned char *data, ui
 		r->parent_ip = 0;
 		r->depth = (uint32_t)field(l, data, bytes, l->entry_depth);
 		r->task = (uint32_t)field(l, data, bytes, l->entry_stack);
-		fill_args(data, bytes, l->entry_args, r);
+		fill_args(l, data, bytes, l->entry_args, r);
 		return;
 	}
 	how = (uint32_t)field(l, data, bytes, l->exit_how);
@@ -289,7 +293,7 @@ static void fill_graph(const struct dat_layout *l, const unsigned char *data, ui
 	}
 }
 
-static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes, struct record *r)
+static void fill(struct dat_stream *s, unsigned char *data, uint32_t bytes, struct record *r)
 {
 	const struct dat_layout *l = s->layout;
 	uint16_t id;
@@ -319,7 +323,7 @@ static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes
 		r->ip = field(l, data, bytes, l->ip);
 		r->parent_ip = field(l, data, bytes, l->parent_ip);
 		r->data_bytes = 0;
-		fill_args(data, bytes, l->function_args, r);
+		fill_args(l, data, bytes, l->function_args, r);
 	} else if (id == l->print_id && bytes >= l->print_buf) {
 		const char *text = (const char *)data + l->print_buf;
 		uint32_t n = (uint32_t)strnlen(text, bytes - l->print_buf);
@@ -334,13 +338,15 @@ static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes
 	} else {
 		r->kind = RECORD_EVENT;
 		r->ip = r->parent_ip = 0;
+		if (l->swaps)
+			dat_swap_event(l->swaps, id, data, bytes);
 	}
 }
 
 /* The events of the current sub-buffer, as many as @out has room for. Return: how many. */
 static unsigned int decode(struct dat_stream *s, struct record *out, unsigned int max)
 {
-	const unsigned char *data = s->data;
+	unsigned char *data = s->data;
 	uint32_t at = s->at, commit = s->commit;
 	bool swap = s->layout->swap;
 	unsigned int n = 0;

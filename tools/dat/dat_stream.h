@@ -21,9 +21,9 @@ struct dat_stream {
 	size_t buf_room, buf_bytes, buf_pos;
 	unsigned char *packed;
 	size_t packed_room;
-	const unsigned char *data; /* of the current sub-buffer, NULL none */
-	uint32_t at, commit;	   /* in data */
-	uint64_t ts;		   /* of the last event, raw */
+	unsigned char *data; /* of the current sub-buffer, NULL none */
+	uint32_t at, commit; /* in data */
+	uint64_t ts;	     /* of the last event, raw */
 	uint64_t page_ts;
 	uint64_t lost; /* before the next record */
 };

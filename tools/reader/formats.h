@@ -11,6 +11,7 @@
 
 #include "tools/code/symbols.h"
 
+struct dat_swap;
 struct tep_handle;
 
 /* Where a field of an event lies, as its format says; bytes is 0 if it has no such field. */
@@ -27,6 +28,8 @@ struct dat_layout {
 	uint32_t head_bytes; /* of its head: 16, or 12 with a long of 4 bytes */
 	bool compressed;
 	bool swap; /* its numbers are in the other byte order than ours */
+	/* turns those of records round; NULL: they stay as they are. Owned by the file's reader. */
+	const struct dat_swap *swaps;
 	/*
 	 * All records are wanted as their formats have them: none is decoded here, and the formats
 	 * of the system ftrace are kept, too.
