@@ -35,7 +35,7 @@ struct building {
 	struct {
 		int32_t pid; /* what it runs; 0: the idle task, or not known */
 		uint64_t since;
-		size_t next_lost; /* of columns.lost: it, or an earlier one, is the first behind since */
+		size_t next_lost; /* of columns.lost: those before it are not behind since */
 		char comm[TASK_COMM_BYTES];
 	} * cpus;
 	bool has_switches;
@@ -430,16 +430,19 @@ static bool is_of_switches(const struct building *b, const struct column_lost *l
 	return l->cpu == cpu && (!b->kernel_buffer || l->buffer == b->kernel_buffer);
 }
 
-/* Whether records of a CPU were lost after its last switch and up to @to, which never falls. */
-static bool was_lost(struct building *b, unsigned int cpu, uint64_t to)
+/*
+ * The time behind the last gap in a CPU's records after its last switch and up to @to, which never
+ * falls; 0: there is none.
+ */
+static uint64_t lost_until(struct building *b, unsigned int cpu, uint64_t to)
 {
 	const struct columns *c = b->c;
-	size_t *i = &b->cpus[cpu].next_lost;
+	uint64_t ts = 0;
 
-	while (*i < c->nr_lost &&
-	       (!is_of_switches(b, &c->lost[*i], cpu) || c->lost[*i].ts <= b->cpus[cpu].since))
-		++*i;
-	return *i < c->nr_lost && c->lost[*i].ts <= to;
+	for (size_t *i = &b->cpus[cpu].next_lost; *i < c->nr_lost && c->lost[*i].ts <= to; ++*i)
+		if (is_of_switches(b, &c->lost[*i], cpu) && c->lost[*i].ts > b->cpus[cpu].since)
+			ts = c->lost[*i].ts;
+	return ts;
 }
 
 static void add_ran(struct building *b, unsigned int cpu, int32_t pid, const char *comm,
@@ -448,6 +451,8 @@ static void add_ran(struct building *b, unsigned int cpu, int32_t pid, const cha
 	const struct tasks *tasks = b->v->r->tasks;
 	const char *name = comm;
 
+	if (to <= from)
+		return;
 	if (!*comm || tasks_has_comm(tasks, pid))
 		name = tasks_comm(tasks, pid);
 	add_span(b, (struct track_key){TRACK_CPU, (int32_t)cpu, 0, 0}, 0, from, to - from,
@@ -458,20 +463,24 @@ static void add_ran(struct building *b, unsigned int cpu, int32_t pid, const cha
  * A CPU runs a task from the switch to it up to @to, at which @prev leaves: a task, 0 the idle
  * task, -1 not known. Kernels do not report each switch to and from the idle task: where @prev is
  * another one, the task ran until something else had an event there, and @prev from its first one.
+ * Where records were lost meanwhile, only @prev's time behind the gap is known.
  */
 static void cpu_ran(struct building *b, unsigned int cpu, int32_t prev, const char *comm,
 		    uint64_t to)
 {
 	int32_t pid = b->cpus[cpu].pid;
-	uint64_t since = b->cpus[cpu].since;
+	uint64_t since = b->cpus[cpu].since, gap = lost_until(b, cpu, to);
 
+	if (gap)
+		pid = 0;
 	if (pid > 0 && pid == prev)
 		add_ran(b, cpu, pid, b->cpus[cpu].comm, since, to);
-	else if (pid > 0 && !was_lost(b, cpu, to))
+	else if (pid > 0)
 		add_ran(b, cpu, pid, b->cpus[cpu].comm, since,
 			first_event(b, cpu, pid, true, since, to));
 	if (prev > 0 && pid != prev)
-		add_ran(b, cpu, prev, comm, first_event(b, cpu, prev, false, since, to), to);
+		add_ran(b, cpu, prev, comm,
+			first_event(b, cpu, prev, false, gap ? gap - 1 : since, to), to);
 }
 
 /* A CPU's row is of one buffer: the kernel's, which knows all tasks, before the program's own. */
