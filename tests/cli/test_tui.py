@@ -100,6 +100,32 @@ def test_views(w):
         t.shows("^ Timeline")
 
 
+def test_axis_and_names(w):
+    """Ticks of the axis differ, however short the range is, and say where it is; a thread's number and kind of
+    row are whole, however long its name is."""
+    prog = w.compile("with_a_long_name", PROGRAM)
+    w.run("record", "-q", "-p", "function_graph", "-e", "sched", "-o", "t.dat", "--", prog)
+    tids = set(re.findall(r"with_a_long_nam-(\d+) ", w.run("report", "-i", "t.dat").stdout.decode()))
+    assert tids
+    with tui(w, "t.dat", size=(100, 60)) as t:
+        t.shows(r"^ Timeline: t\.dat, ")
+        shown = re.findall(r"^with_a\w*-(\d+)( st| ev|) ", t.screen(), re.M)
+        assert {tid for tid, _ in shown} == tids and {kind for _, kind in shown} == {" st", " ev", ""}, shown
+        t.keys(*["Right"] * 40, *["+"] * 16)
+        unit = {"ns": 1, "us": 1000, "ms": 10 ** 6, "s": 10 ** 9}
+
+        def zoomed():
+            """(ns that are shown, ns of each tick)."""
+            head, axis = t.screen().split("\n")[:2]
+            of = re.search(r" ([\d.]+) (\w+) of ", head)
+            return float(of[1]) * unit[of[2]], [float(n) * unit[u] for n, u in re.findall(r"\|([\d.]+) (\w+)", axis)]
+        until(lambda: zoomed()[0] < 20000)
+        length, ticks = zoomed()
+        assert len(ticks) == 5 and ticks[0] > 10 * length and ticks == sorted(set(ticks)), ticks
+        step = length / 82 * 16
+        assert all(abs(b - a - step) < step / 5 for a, b in zip(ticks, ticks[1:])), (step, ticks)
+
+
 def test_live(w):
     """-P: functions that a process calls now."""
     prog = w.compile("live", LIVE)

@@ -16,8 +16,10 @@
 #include "tools/base/fail.h"
 #include "tools/view/function_sums.h"
 #include "tools/view/list.h"
+#include "tools/view/tui_text.h"
 
 #define LABEL	   18 /* columns of the tracks' names */
+#define TICK	   14 /* columns that a time of the axis needs */
 #define MIN_LINES  24
 #define MIN_COLS   80
 #define NR_COLOURS 6
@@ -42,33 +44,6 @@ struct tui {
 	char note[128]; /* in the last line, until the next key */
 };
 
-/* 1.234 ms. */
-static const char *time_text(uint64_t ns, char buf[32])
-{
-	static const struct {
-		double ns;
-		const char *name;
-	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-
-	for (size_t i = 0; i < 3; i++)
-		if ((double)ns >= units[i].ns) {
-			snprintf(buf, 32, "%.3f %s", (double)ns / units[i].ns, units[i].name);
-			return buf;
-		}
-	snprintf(buf, 32, "%" PRIu64 " ns", ns);
-	return buf;
-}
-
-/* A name may hold what a terminal takes for a command. */
-static void clean(char *out, size_t room, const char *text)
-{
-	size_t n = 0;
-
-	for (; *text && n + 1 < room; text++)
-		out[n++] = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
-	out[n] = '\0';
-}
-
 static int canvas(const struct tui *t)
 {
 	(void)t;
@@ -79,7 +54,7 @@ static void put(int y, int x, int width, const char *text)
 {
 	char shown[512];
 
-	clean(shown, sizeof(shown), text);
+	tui_text_clean(shown, sizeof(shown), text);
 	if (width > 0)
 		mvaddnstr(y, x, shown, width);
 }
@@ -200,7 +175,7 @@ static void block_text(const struct line *l, const struct span_block *b, char *o
 	if (l->track->kind == TRACK_CPU)
 		snprintf(out, room, "%s-%u", name, l->track->rows[0].extra[b->which]);
 	else
-		clean(out, room, name);
+		tui_text_clean(out, room, name);
 }
 
 static int draw_block(void *arg, const struct span_block *b)
@@ -231,26 +206,9 @@ static int draw_block(void *arg, const struct span_block *b)
 	attrset(A_NORMAL);
 	if (l->under && l->t->column >= left && l->t->column < right)
 		snprintf(l->text, sizeof(l->text), "%s%s: %s at %s", text,
-			 b->count > 1 ? " and more" : "", time_text(b->end - b->start, buf),
-			 time_text(b->start - l->t->c->first, when));
+			 b->count > 1 ? " and more" : "", tui_text_time(b->end - b->start, buf),
+			 tui_text_time(b->start - l->t->c->first, when));
 	return 0;
-}
-
-static void track_title(const struct track *track, size_t row, char *out, size_t room)
-{
-	char name[32];
-
-	clean(name, sizeof(name), track->name);
-	if (track->kind == TRACK_CPU || track->kind == TRACK_CPU_EVENTS)
-		snprintf(out, room, "CPU %d%s", (int)track->id,
-			 track->kind == TRACK_CPU ? "" : " events");
-	else if (row)
-		snprintf(out, room, "  %zu", row);
-	else
-		snprintf(out, room, "%.10s-%d%s", name, (int)track->id,
-			 track->kind == TRACK_STATES   ? " st"
-			 : track->kind == TRACK_EVENTS ? " ev"
-						       : "");
 }
 
 static void draw_timeline(struct tui *t)
@@ -260,15 +218,16 @@ static void draw_timeline(struct tui *t)
 	size_t lines = (size_t)(LINES - 4);
 	uint64_t pixel = (t->to - t->from) / (uint64_t)canvas(t);
 	struct line found = {.text = ""};
-	char buf[64];
+	char buf[64], label[40];
 
 	if (cursor < t->top)
 		t->top = cursor;
 	if (cursor >= t->top + lines)
 		t->top = cursor - lines + 1;
-	for (int x = 0; x < canvas(t); x += 16) {
-		snprintf(buf, sizeof(buf), "|%s", time_text(at_column(t, x) - c->first, buf + 32));
-		put(1, LABEL + x, canvas(t) - x < 15 ? canvas(t) - x : 15, buf);
+	for (int x = 0; x + TICK <= canvas(t); x += 16) {
+		snprintf(buf, sizeof(buf), "|%s",
+			 tui_text_tick(at_column(t, x) - c->first, 16 * pixel, label));
+		put(1, LABEL + x, 15, buf);
 	}
 	for (size_t i = 0; i < c->nr_tracks; i++)
 		for (size_t row = 0; row < c->tracks[i].nr_rows; row++, nr++) {
@@ -277,7 +236,7 @@ static void draw_timeline(struct tui *t)
 
 			if (nr < t->top || nr >= t->top + lines)
 				continue;
-			track_title(l.track, row, buf, sizeof(buf));
+			tui_text_title(l.track, row, buf, LABEL);
 			attrset(l.under ? A_REVERSE : A_NORMAL);
 			put(l.y, 0, LABEL - 1, buf);
 			attrset(A_NORMAL);
@@ -298,10 +257,10 @@ static void entry_text(const struct columns *c, uint64_t at, const struct list_e
 	const struct track *track = &c->tracks[e->track];
 
 	if (e->is_event)
-		clean(text, sizeof(text), c->texts[c->events.text[e->nr]]);
+		tui_text_clean(text, sizeof(text), c->texts[c->events.text[e->nr]]);
 	else
-		snprintf(text, sizeof(text), "%s", time_text(e->length, buf));
-	clean(name, sizeof(name), c->names[e->name].text);
+		snprintf(text, sizeof(text), "%s", tui_text_time(e->length, buf));
+	tui_text_clean(name, sizeof(name), c->names[e->name].text);
 	snprintf(out, room, "%7" PRIu64 " %6" PRIu64 ".%06" PRIu64 " %3d %-10.10s %6d %-20.20s %s",
 		 at, e->start / 1000000000, e->start % 1000000000 / 1000, (int)e->cpu, track->name,
 		 (int)track->id, name, text);
@@ -368,11 +327,11 @@ static int draw_functions(struct tui *t)
 		const struct function_sum *f = &sums[order[i]];
 		char self[32], total[32], most[32], name[128], text[256];
 
-		clean(name, sizeof(name), c->names[order[i]].text);
+		tui_text_clean(name, sizeof(name), c->names[order[i]].text);
 		snprintf(text, sizeof(text), "%6.2f%% %12s %12s %12s %10" PRIu64 " %s",
 			 all ? 100.0 * (double)f->self / (double)all : 0.0,
-			 time_text(f->self, self), time_text(f->total, total),
-			 time_text(f->longest, most), f->calls, name);
+			 tui_text_time(f->self, self), tui_text_time(f->total, total),
+			 tui_text_time(f->longest, most), f->calls, name);
 		attrset(i == t->function ? A_REVERSE : A_NORMAL);
 		put((int)(2 + i - first), 0, COLS, text);
 		attrset(A_NORMAL);
@@ -399,7 +358,7 @@ static void draw_info(const struct tui *t)
 	put(y++, 0, COLS, text);
 	snprintf(text, sizeof(text), "Clock     %s", r->clock[0] ? r->clock : "not known");
 	put(y++, 0, COLS, text);
-	snprintf(text, sizeof(text), "Time      %s", time_text(c->last - c->first, buf));
+	snprintf(text, sizeof(text), "Time      %s", tui_text_time(c->last - c->first, buf));
 	put(y++, 0, COLS, text);
 	snprintf(text, sizeof(text), "Calls     %" PRIu64 "; events %zu; tracks %zu; names %zu",
 		 c->nr_calls, c->events.nr, c->nr_tracks, c->nr_names);
@@ -422,8 +381,8 @@ static int draw(struct tui *t)
 		return 0;
 	}
 	snprintf(title, sizeof(title), " %s: %s%s, %s of %s shown", page_names[t->page],
-		 t->c->v->path, t->live ? " (live)" : "", time_text(t->to - t->from, shown),
-		 time_text(t->c->last - t->c->first, whole));
+		 t->c->v->path, t->live ? " (live)" : "", tui_text_time(t->to - t->from, shown),
+		 tui_text_time(t->c->last - t->c->first, whole));
 	attrset(A_REVERSE);
 	mvhline(0, 0, ' ', COLS);
 	put(0, 0, COLS, title);
@@ -482,7 +441,8 @@ static int search_on(struct tui *t)
 
 	if (!l)
 		return -ENOMEM;
-	snprintf(t->note, sizeof(t->note), " %s: not found behind this", t->search);
+	snprintf(t->note, sizeof(t->note), " %s: not found behind this entry; Home, N searches all",
+		 t->search);
 	list_seek(l, at);
 	for (; t->search[0] && list_next(l, &e); at++) {
 		if (!strcasestr(t->c->names[e.name].text, t->search) &&
