@@ -82,6 +82,16 @@ def forget(path):
         os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
+def await_index():
+    """The file of the index, in a list; none if it does not come."""
+    for _ in range(600):
+        found = glob.glob(f"{harness.folder}/*.index") + glob.glob(f"{harness.folder}/cache/vestige/*.index")
+        if found:
+            return found
+        time.sleep(0.1)
+    return []
+
+
 def timed(ask):
     begun = time.monotonic()
     ask()
@@ -119,6 +129,7 @@ def bench_view():
         row("first picture without an index", f"{coarse:.2f} s", "<= 2 s", coarse <= 2, f"{calls / 1e6:.0f} M calls, {os.path.getsize(dat) / 1e9:.2f} GB")
         used = server.cpu()
         row("recording read, with its trees", f"{calls / whole / 1e6:.1f} M calls/s", note=f"{whole:.1f} s, of CPU {used:.1f} s; {server.memory() / calls:.0f} bytes a call")
+        index = await_index()   # it is written beside the answers
         passed, used = (sorted(of) for of in zip(*zooms(server, info)))
         row("a zoom step, the slowest", f"{passed[-1] * 1000:.0f} ms", "<= 50 ms", passed[-1] <= 0.05,
             f"median {statistics.median(passed) * 1000:.1f} ms; of CPU {used[-1] * 1000:.1f} ms, median {statistics.median(used) * 1000:.1f} ms")
@@ -127,7 +138,6 @@ def bench_view():
             used = server.cpu()
             took = timed(lambda question=question: server.ask("sql", text=question))
             row(what, f"{took:.2f} s", f"<= {bar} s" if bar else "", took <= bar if bar else None, f"of CPU {server.cpu() - used:.2f} s")
-        index = glob.glob(f"{harness.folder}/*.index") + glob.glob(f"{harness.folder}/cache/vestige/*")
     if not index:
         row("index", "not written", note="of a recording of over a million calls")
         return
@@ -136,6 +146,6 @@ def bench_view():
     forget(dat)
     forget(index[0])
     server = Server(dat)
-    first = server.first_picture()
+    first, used = server.first_picture(), server.cpu()
     server.end()
-    row("first picture with an index", f"{first:.2f} s", "<= 1 s", first <= 1, "both files out of the page cache")
+    row("first picture with an index", f"{first:.2f} s", "<= 1 s", first <= 1, f"both files out of the page cache; of CPU {used:.2f} s")
