@@ -27,6 +27,7 @@
 #include "engine/base/mem.h"
 #include "engine/control/agent.h"
 #include "engine/control/boot.h"
+#include "engine/control/boot_events.h"
 #include "engine/control/boot_params.h"
 #include "engine/control/tree.h"
 #include "engine/process/area.h"
@@ -202,7 +203,7 @@ static void replay(const struct boot_param *p)
 	uint32_t k;
 
 	if (boot_param_is(p, "trace_buf_size") || boot_param_is(p, "stacktrace") ||
-	    boot_param_is(p, "ftrace_dump_on_oops"))
+	    boot_param_is(p, "ftrace_dump_on_oops") || boot_events(p))
 		return;
 	if (boot_param_is(p, "kprobe_event")) {
 		write_probes(p);

@@ -36,6 +36,19 @@ void error_log_add(const char *location, const char *error, const char *command,
 	memcpy(e->command, command, e->bytes);
 }
 
+uint32_t error_log_nr(void)
+{
+	return nr_added;
+}
+
+const char *error_log_last(uint32_t *position)
+{
+	const struct entry *e = &entries[(nr_added - 1) % NR_ENTRIES];
+
+	*position = e->position;
+	return e->error;
+}
+
 /* Right-aligned in @width, filled with @fill. */
 static void put_number(struct seq_buf *s, uint64_t v, uint32_t width, char fill)
 {

@@ -18,6 +18,13 @@
 void error_log_add(const char *location, const char *error, const char *command, size_t n,
 		   uint32_t position);
 
+/*
+ * error_log_nr() - how many errors were added since it was emptied. error_log_last() - the newest one, where
+ * there is one: the words for it. @position: as above. Under the tree's lock.
+ */
+uint32_t error_log_nr(void);
+const char *error_log_last(uint32_t *position);
+
 #define ERROR_LOG_COMMAND  255u
 #define ERROR_LOG_LOCATION 128u
 

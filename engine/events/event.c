@@ -452,39 +452,58 @@ int event_name_fits(const char *event_system, const char *event_name, const char
 	       part_fits(name, name_bytes, event_name);
 }
 
-int event_set(struct trace_array *tr, const char *word, size_t n)
+uint32_t event_each(const char *word, size_t n, void (*act)(void *arg, struct event *e), void *arg)
 {
-	const char *name;
-	size_t system_bytes, name_bytes;
-	int on = 1, err = 0, last = -EINVAL, one, either, some = 0;
+	size_t system_bytes = text_find(word, n, ':'), name_bytes;
+	int either = system_bytes == n;
+	const char *name = either ? word : word + system_bytes + 1;
 	struct event *e;
+	uint32_t nr = 0;
 
-	if (n && *word == '!') {
-		on = 0;
-		word++;
-		n--;
-	}
-	if (!n)
-		return -EINVAL;
-	events_settle();
-	system_bytes = text_find(word, n, ':');
-	either = system_bytes == n;
-	name = either ? word : word + system_bytes + 1;
 	name_bytes = either ? n : n - system_bytes - 1;
+	events_settle();
 	event_sources_make(word, system_bytes, name, name_bytes, either);
 	for (e = events; e; e = e->next) {
 		if (e->gone || !e->class ||
 		    !event_name_fits(e->system, e->name, word, system_bytes, name, name_bytes,
 				     either))
 			continue;
-		one = event_enable(e, tr, on);
-		some |= !one;
-		if (one)
-			last = one;
-		if (one && !e->class->may_fail)
-			err = one;
+		act(arg, e);
+		nr++;
 	}
-	return some ? err : last;
+	return nr;
+}
+
+struct setting {
+	struct trace_array *tr;
+	int on, some, err, last;
+};
+
+static void set_one(void *arg, struct event *e)
+{
+	struct setting *s = arg;
+	int err = event_enable(e, s->tr, s->on);
+
+	s->some |= !err;
+	if (err)
+		s->last = err;
+	if (err && !e->class->may_fail)
+		s->err = err;
+}
+
+int event_set(struct trace_array *tr, const char *word, size_t n)
+{
+	struct setting s = {.tr = tr, .on = 1, .last = -EINVAL};
+
+	if (n && *word == '!') {
+		s.on = 0;
+		word++;
+		n--;
+	}
+	if (!n)
+		return -EINVAL;
+	event_each(word, n, set_one, &s);
+	return s.some ? s.err : s.last;
 }
 
 static void start(const struct lifecycle_start *how)

@@ -166,6 +166,12 @@ int event_file_may_switch(const struct event_file *f, int on);
  */
 int event_set(struct trace_array *tr, const char *word, size_t n);
 
+/*
+ * event_each() - call @act for each event that a word of set_event names (without `!`); events that were not
+ * used yet are made. Return: how many there are.
+ */
+uint32_t event_each(const char *word, size_t n, void (*act)(void *arg, struct event *e), void *arg);
+
 /* The text of `format`. */
 void event_format(const struct event *e, struct seq_buf *s);
 

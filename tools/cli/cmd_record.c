@@ -46,6 +46,42 @@ static int take_pattern(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
+/* -f and -R, of the last -e. Filters of one -e are joined, as trace-cmd does it. */
+static int take_rule(const struct parsing *p, void *to, const char *value)
+{
+	struct record_options *opt = to;
+	struct event_rule *r, *last = opt->nr_rules ? &opt->rules[opt->nr_rules - 1] : NULL;
+	unsigned int i = opt->nr_patterns;
+	char *both;
+
+	while (i && opt->patterns[i - 1].kind != 'e')
+		i--;
+	if (!i)
+		return options_bad(p, "it comes behind the -e that it is about", value);
+	if (!*value || strchr(value, '\n'))
+		return options_bad(p, "not a line of text", value);
+	if (p->flag->letter == 'f' && opt->patterns[i - 1].negated)
+		return options_bad(p, "the -e in front is behind -v, its events are not recorded",
+				   value);
+	if (p->flag->letter == 'f' && last && !last->trigger &&
+	    last->events == opt->patterns[i - 1].text) {
+		/* for as long as this process */
+		if (asprintf(&both, "(%s)&&(%s)", last->text, value) < 0)
+			return options_bad(p, "there is no memory for it", value);
+		last->text = both;
+		return 0;
+	}
+	if (opt->nr_rules == RECORD_MAX_RULES)
+		return options_bad(p, "too many of -f and -R, the last is", value);
+	r = &opt->rules[opt->nr_rules++];
+	*r = (struct event_rule){.events = opt->patterns[i - 1].text,
+				 .text = value,
+				 .trigger = p->flag->letter == 'R',
+				 .alone = opt->patterns[i - 1].negated};
+	opt->patterns[i - 1].has_trigger |= r->trigger;
+	return 0;
+}
+
 /* Units of the stamps, with a sign or without. */
 static int take_ts_offset(const struct parsing *p, void *to, const char *value)
 {
@@ -189,6 +225,14 @@ static const struct flag flags[] = {
 	 take_tracer, 0},
 	{'e', NULL, "EVENT", "record EVENT: SYSTEM:NAME, SYSTEM or NAME (may be repeated)",
 	 take_pattern, 0},
+	{'f', NULL, "FILTER",
+	 "of the -e in front: only records that FILTER lets through: -e sched_switch -f 'prev_prio "
+	 "< 121'",
+	 take_rule, 0},
+	{'R', NULL, "TRIGGER",
+	 "of the -e in front: add a trigger to its events: -R stacktrace. Behind -v: the trigger "
+	 "alone",
+	 take_rule, 0},
 	{'v', NULL, NULL,
 	 "the events of each -e behind it are not recorded: -e sched -v -e '*stat*'", NULL,
 	 offsetof(struct record_options, negate)},
@@ -278,10 +322,43 @@ static const struct flag flags[] = {
 	 NULL, offsetof(struct record_options, quiet)},
 	FLAGS_END};
 
+static const char prefix[] = "prog:";
+
+/* The kernel's rules move behind the program's. */
+static void part_rules(struct record_options *opt)
+{
+	struct event_rule kernel[RECORD_MAX_RULES];
+	unsigned int nr = 0, kept = 0;
+
+	for (unsigned int i = 0; i < opt->nr_rules; i++) {
+		struct event_rule r = opt->rules[i];
+
+		if (strncmp(r.events, prefix, sizeof(prefix) - 1) != 0) {
+			kernel[nr++] = r;
+			continue;
+		}
+		r.events += sizeof(prefix) - 1;
+		opt->rules[kept++] = r;
+	}
+	memcpy(&opt->rules[kept], kernel, nr * sizeof(*kernel));
+	opt->nr_rules = kept;
+	opt->nr_kernel_rules = nr;
+}
+
+/* -v -e EVENT -R TRIGGER: the event is neither switched on nor off. */
+static void drop_triggered(struct record_options *opt)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < opt->nr_patterns; i++)
+		if (!opt->patterns[i].negated || !opt->patterns[i].has_trigger)
+			opt->patterns[kept++] = opt->patterns[i];
+	opt->nr_patterns = kept;
+}
+
 /* With -k, `-e EVENT` is the kernel's and `-e prog:EVENT` the program's. */
 static void part_events(struct record_options *opt)
 {
-	static const char prefix[] = "prog:";
 	unsigned int kept = 0;
 
 	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
@@ -526,8 +603,11 @@ static int run(const struct command *c, int argc, char **argv)
 	status = choose_output(c, &opt);
 	if (status >= 0)
 		return status;
-	if (opt.kernel)
+	drop_triggered(&opt);
+	if (opt.kernel) {
+		part_rules(&opt);
 		part_events(&opt);
+	}
 	if (!opt.kernel && (opt.kernel_tracer || opt.kernel_limited))
 		return options_wrong(c,
 				     "%s goes with -k: it is for the kernel's events, and without "

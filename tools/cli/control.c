@@ -14,6 +14,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/target/command_refusal.h"
 #include "tools/target/suggest.h"
 
 int control_take_pid(const struct parsing *p, void *to, const char *value)
@@ -275,9 +276,11 @@ int control_write(struct target *t, const char *path, const char *text, bool tru
 	const char *file = strrchr(path, '/');
 	char said[256], near[128];
 
+	file = file ? file + 1 : path;
+	if (err && (!strcmp(file, "filter") || !strcmp(file, "trigger")))
+		return command_refused(t, path, text, err);
 	if (err != -EINVAL)
 		return err;
-	file = file ? file + 1 : path;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		if (strcmp(file, lists[i].file) != 0)
 			continue;

@@ -13,6 +13,7 @@
 
 #include "tools/reader/reader.h"
 
+struct event_rule;
 struct kernel_record;
 
 /* Events that are recorded, or are taken out of those before. */
@@ -24,6 +25,8 @@ struct kernel_event_wish {
 struct kernel_wish {
 	const struct kernel_event_wish *events;
 	unsigned int nr_events;
+	const struct event_rule *rules; /* of these events */
+	unsigned int nr_rules;
 	bool ignore_missing; /* an event that the kernel does not have is left out, with a note */
 	const char *tracer;  /* of available_tracers; NULL: events alone */
 };

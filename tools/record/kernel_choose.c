@@ -17,6 +17,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/record/event_rules.h"
 #include "tools/target/event_names.h"
 #include "tools/target/suggest.h"
 
@@ -132,7 +133,7 @@ static int set_tracer(struct target *top, struct target *at, const char *tracer)
 
 int kernel_choose(struct target *top, struct target *at, const struct kernel_wish *wish)
 {
-	int err = 0;
+	int err = event_rules_write(top, at, wish->rules, wish->nr_rules);
 
 	for (unsigned int i = 0; i < wish->nr_events && !err; i++)
 		err = enable(top, at, &wish->events[i], wish->ignore_missing);

@@ -186,6 +186,19 @@ int record_buffer_kb(struct record_options *opt)
 	return 0;
 }
 
+/* A filter or trigger as the engine takes it (engine/control/boot_events.h). */
+static void put_rule(FILE *f, const struct event_rule *r)
+{
+	fprintf(f, " %s=\"%s.", r->trigger ? "event_trigger" : "event_filter",
+		strcmp(r->events, "all") ? r->events : "*:*");
+	for (const char *c = r->text; *c; c++)
+		if (*c == '"' || *c == '%')
+			fprintf(f, "%%%02x", (unsigned char)*c);
+		else
+			fputc(*c, f);
+	fputc('"', f);
+}
+
 /* VESTIGE_BOOT, in the kernel's names of boot parameters. */
 static int make_boot(struct record_run *run)
 {
@@ -216,6 +229,9 @@ static int make_boot(struct record_run *run)
 	}
 	if (opt->boot)
 		fprintf(f, " %s", opt->boot);
+	/* in front of trace_event, which switches the events on */
+	for (unsigned int i = 0; i < opt->nr_rules; i++)
+		put_rule(f, &opt->rules[i]);
 	for (unsigned int k = 0; k < RECORD_NR_PARAMS; k++) {
 		const char *between = "";
 
@@ -226,7 +242,10 @@ static int make_boot(struct record_run *run)
 				fprintf(f, " %s=\"", record_params[k].name);
 			fprintf(f, "%s%s", between,
 				opt->patterns[i].names ? opt->patterns[i].names
-						       : opt->patterns[i].text);
+				: opt->patterns[i].kind == 'e' &&
+						!strcmp(opt->patterns[i].text, "all")
+					? "*:*"
+					: opt->patterns[i].text);
 			between = ",";
 		}
 		if (*between)
@@ -244,10 +263,9 @@ static int make_boot(struct record_run *run)
 		fprintf(f, ",%s", opt->options[i]);
 	if (fflush(f) || ftell(f) >= (long)sizeof(run->boot) - 1) {
 		fclose(f);
-		return fail(
-			E2BIG,
-			"the patterns of -e, -l, -n, -g and --graph-notrace and VESTIGE_BOOT are "
-			"too long together");
+		return fail(E2BIG, "the texts of -e, -f, -R, -l, -n, -g and --graph-notrace and "
+				   "VESTIGE_BOOT are "
+				   "too long together");
 	}
 	fclose(f);
 	return 0;

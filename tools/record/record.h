@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/record/event_rules.h"
 #include "tools/record/kernel.h"
 
 #define RECORD_MAX_PATTERNS 1024
 #define RECORD_MAX_OPTIONS  64
+#define RECORD_MAX_RULES    256
 #define RECORD_MAX_PIDS	    64
 
 struct record_options {
@@ -33,9 +35,13 @@ struct record_options {
 		char kind;	   /* 'e', 'l', 'n', 'g', or 'G' for --graph-notrace */
 		const char *text;  /* an event that is not recorded has a ! in front */
 		bool negated;	   /* while flags are read: it will have one */
+		bool has_trigger;  /* the same: -R was about it */
 		const char *names; /* the names in the objects that it matches; NULL: @text */
 	} patterns[RECORD_MAX_PATTERNS];
 	unsigned int nr_patterns;
+	struct event_rule
+		rules[RECORD_MAX_RULES]; /* -f and -R, behind the first ones the kernel's */
+	unsigned int nr_rules, nr_kernel_rules;
 	bool negate;	      /* events of the next patterns are not recorded */
 	bool ignore_missing;  /* an event of the kernel that is not there is no error */
 	bool date;	      /* stamps in the output are CLOCK_REALTIME's */

@@ -71,8 +71,12 @@ void record_live(struct record_run *run)
 
 int record_kernel(const struct record_options *opt, struct kernel_record **out)
 {
-	const struct kernel_wish wish = {opt->kernel_events, opt->nr_kernel_events,
-					 opt->ignore_missing, opt->kernel_tracer};
+	const struct kernel_wish wish = {.events = opt->kernel_events,
+					 .nr_events = opt->nr_kernel_events,
+					 .rules = opt->rules + opt->nr_rules,
+					 .nr_rules = opt->nr_kernel_rules,
+					 .ignore_missing = opt->ignore_missing,
+					 .tracer = opt->kernel_tracer};
 
 	return opt->kernel ? kernel_record_new(&wish, opt->output, out) : 0;
 }

@@ -116,7 +116,7 @@ static int check_free(struct target *t, const struct record_options *opt)
 				    "''` clears it",
 				    t->name, lists[i].file, t->name, lists[i].file);
 	}
-	return err;
+	return err ? err : event_rules_check(t, opt->rules, opt->nr_rules);
 }
 
 /* Another recorder that fetches its records. */
@@ -300,6 +300,8 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 		return not_there(t, "tracer", opt->tracer, "available_tracers");
 	for (unsigned int i = 0; i < opt->nr_options && !err; i++)
 		err = change_option(c, t, opt->options[i]);
+	if (!err)
+		err = event_rules_write(t, t, opt->rules, opt->nr_rules);
 	for (unsigned int i = 0; i < opt->nr_patterns && !err; i++) {
 		const char *event = opt->patterns[i].text;
 
@@ -372,6 +374,7 @@ static void restore(const struct changes *c, struct target *t, const struct reco
 	target_set(t, "trace", "");
 	for (size_t i = 0; i < l->nr; i++)
 		target_write(t, "dynamic_events", l->undo[i], strlen(l->undo[i]), false);
+	event_rules_undo(t, opt->rules, opt->nr_rules);
 	for (size_t i = 0; i < NR_LISTS; i++)
 		if (has_kind(opt, lists[i].kind))
 			target_set(t, lists[i].file, "");

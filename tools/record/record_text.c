@@ -12,6 +12,7 @@
 #include "tools/base/note.h"
 #include "tools/base/shell_word.h"
 #include "tools/target/dead_events.h"
+#include "tools/target/command_refusal.h"
 #include "tools/target/image.h"
 #include "tools/target/suggest.h"
 #include "tools/target/tracer_refusal.h"
@@ -117,6 +118,31 @@ static int judge_patterns(const struct record_options *opt, const struct meta *m
 	return 0;
 }
 
+/* @word: `SYSTEM:NAME at POSITION, ERROR: TEXT`, or `SYSTEM:NAME: TEXT`. */
+static int refuse_rule(char flag, const char *word, int err)
+{
+	const char *text = strstr(word, ": "), *at = strstr(word, " at ");
+	char where[300], words[128];
+	unsigned long position;
+	char *end;
+
+	if (!text)
+		return fail(EINVAL, "-%c: %s", flag, word);
+	if (!at || at > text) {
+		snprintf(where, sizeof(where), "-%c '%.200s'", flag, text + 2);
+		if (err == EEXIST)
+			return fail(EEXIST, "%s: %.*s has this trigger already", where,
+				    (int)(text - word), word);
+		return fail(EINVAL, "%s: %.*s refuses it: %s%s", where, (int)(text - word), word,
+			    strerror(err ? err : EINVAL),
+			    flag == 'R' ? "; vestige-events(7) has the triggers" : "");
+	}
+	position = strtoul(at + 4, &end, 10);
+	snprintf(words, sizeof(words), "%.*s", *end == ',' ? (int)(text - end - 2) : 0, end + 2);
+	snprintf(where, sizeof(where), "-%c of %.*s", flag, (int)(at - word), word);
+	return command_refusal(where, text + 2, position, words);
+}
+
 /* A refusal that would give another recording than the user asked for. */
 static int judge_status(const struct record_options *opt, const struct meta *m)
 {
@@ -148,6 +174,10 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 				    "there is no option %s with the tracer %s: `vestige get "
 				    "trace_options -P PID` shows a process's",
 				    word, opt->tracer);
+		if (status_word(line, n, "event_filter: ", word, sizeof(word)))
+			return refuse_rule('f', word, status_errno(line, n));
+		if (status_word(line, n, "event_trigger: ", word, sizeof(word)))
+			return refuse_rule('R', word, status_errno(line, n));
 		line += n;
 		line += *line == '\n';
 	}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* See command_refusal.h. Tests: tests/cli/test_record_filter.py, tests/cli/test_settings.py. */
+#include "tools/target/command_refusal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+
+#define CARET_MAX    300u /* a longer text is not shown once more */
+#define COMMAND_LINE "\n  Command: "
+
+int command_refusal(const char *where, const char *text, unsigned long position, const char *words)
+{
+	size_t n = strcspn(text, "\n");
+
+	if (n > CARET_MAX || position > n)
+		return fail(EINVAL, "%.300s: %s", where, words);
+	return fail(EINVAL, "%.300s: %s\n  %.*s\n  %*s^", where, words, (int)n, text, (int)position,
+		    "");
+}
+
+/* The last entry: `[ TIME] PARSER: error: WORDS`, `  Command: TEXT`, a line with the caret. */
+static char *last_entry(char *log)
+{
+	char *found = NULL;
+
+	for (char *at = log; (at = strstr(at, COMMAND_LINE)); at++)
+		found = at;
+	return found;
+}
+
+static bool tell(char *log, const char *where, const char *text)
+{
+	static const char error[] = ": error: ";
+	char *command = last_entry(log), *words, *caret, *at;
+	size_t n, before;
+
+	if (!command)
+		return false;
+	*command = '\0';
+	words = strrchr(log, '\n');
+	words = words ? words + 1 : log;
+	for (at = words; (at = strstr(at, error));)
+		words = at += strlen(error);
+	command += strlen(COMMAND_LINE);
+	n = strcspn(command, "\n");
+	/* the parser of a trigger logs it without its `!`, and without its filter */
+	at = memmem(text, strlen(text), command, n);
+	if (!n || !at || !command[n])
+		return false;
+	caret = command + n + 1;
+	before = strspn(caret, " ");
+	if (caret[before] != '^' || before < strlen("  Command: "))
+		return false;
+	command_refusal(where, text, (unsigned long)(at - text) + before - strlen("  Command: "),
+			words);
+	return true;
+}
+
+int command_refused(struct target *t, const char *where, const char *text, int err)
+{
+	struct target_text log;
+	char said[1024];
+
+	snprintf(said, sizeof(said), "%s", fail_text());
+	if (!target_read(t, "error_log", &log)) {
+		bool told = tell(log.at, where, text);
+
+		free(log.at);
+		if (told)
+			return err;
+	}
+	fail(-err, "%s", said);
+	return err;
+}
