@@ -140,6 +140,44 @@ def test_some_buffers(w):
     assert done >= 8, done
 
 
+def by_buffer(lines):
+    """{buffer: its lines without the name and the blanks that align them}."""
+    found = collections.defaultdict(list)
+    for l in lines:
+        m = re.match(r"\s*([\w.-]+): +(?=\S+-\d+ )", l)
+        # the lines of a stack have no name
+        if re.search(r"-\d+ +\[\d+\]", l):
+            found[m[1] if m else ""].append(" ".join((l[m.end():] if m else l).split()))
+    return {name: sorted(lines) for name, lines in found.items()}
+
+
+def test_other_names(w):
+    """-t makes an instance the top buffer, --top -b makes the top buffer an instance: by trace-cmd report of whole and part."""
+    need("trace-cmd")
+    done = 0
+    for name, lines in instances(w):
+        was = by_buffer(l for some in lines.values() for l in some)
+        one = next(n for n in lines if n)
+        for flags, want in ((["-B", one, "-t"], {"": was[one]}),
+                            (["--top", "-b", "old", "-B", one, "-t"], {"old": was[""], "": was[one]}),
+                            (["--top", "-b", "old", "-B", one], {"old": was[""], one: was[one]})):
+            w.run("split", "-i", name, "-o", "p", *flags)
+            ours = by_buffer(report(w, "p.1"))
+            assert ours == want, (name, flags, {n: len(l) for n, l in ours.items()}, {n: len(l) for n, l in want.items()})
+            assert by_buffer(w.run("report", "p.1").stdout.decode().splitlines()[1:]) == want
+            os.unlink(w.path("p.1"))
+            done += 1
+        w.run("split", "-i", name, "-o", "p", "--top", "-b", "old")
+        assert sum(map(len, by_buffer(report(w, "p.1")).values())) == len(was[""])
+        for flags, status, why in ((["-t"], 2, "behind the -B"), (["-b", "x"], 2, "behind --top"),
+                                   (["--top", "-B", one, "-t"], 1, "give the present one a name with -b"),
+                                   (["--top", "-b", one, "-B", one], 1, f"would have the name '{one}'"),
+                                   (["--top", "-b", ""], 2, "wants a value")):
+            err = w.run("split", "-i", name, *flags, status=status).stderr.decode()
+            assert why in err and err.count("\n") == 1, err
+    assert done >= 6, done
+
+
 def test_errors(w):
     dat = recording(w)
     for words, status, why in ((["-i", "nosuch"], 1, "nosuch"), (["-r"], 2, "-r repeats a limit"), (["-e", "1", "-s", "1"], 2, "at a time"),

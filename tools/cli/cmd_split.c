@@ -59,6 +59,29 @@ static int take_buffer(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
+static int take_promoted(const struct parsing *p, void *to, const char *value)
+{
+	struct split_options *o = to;
+
+	(void)value;
+	if (!o->nr_buffers)
+		return options_wrong(p->command, "-t comes behind the -B that it is about");
+	if (o->promoted)
+		return options_wrong(p->command, "-t: one buffer alone can be the top buffer");
+	o->promoted = o->buffers[o->nr_buffers - 1];
+	return 0;
+}
+
+static int take_name(const struct parsing *p, void *to, const char *value)
+{
+	struct split_options *o = to;
+
+	if (!o->top)
+		return options_bad(p, "it comes behind --top", value);
+	o->top_name = value;
+	return 0;
+}
+
 static const struct flag flags[] = {
 	{'i', NULL, "FILE", "the input (default: trace.dat)", NULL,
 	 offsetof(struct split_options, input)},
@@ -78,6 +101,8 @@ static const struct flag flags[] = {
 	 take_buffer, 0},
 	{0, "top", NULL, "with -B: the top buffer, too; alone: only that one", NULL,
 	 offsetof(struct split_options, top)},
+	{'t', NULL, NULL, "the -B in front becomes the top buffer", take_promoted, 0},
+	{'b', NULL, "NAME", "behind --top: the top buffer becomes the instance NAME", take_name, 0},
 	FLAGS_END};
 
 /* Seconds as report prints them, to the nanosecond. */

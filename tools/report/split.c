@@ -363,6 +363,49 @@ static int check_buffers(const struct splitter *s)
 	return 0;
 }
 
+static int add_out(struct splitter *s, const struct dat_buffer *b, const char *name)
+{
+	for (size_t i = 0; i < s->nr_outs; i++)
+		if (!strcmp(s->outs[i].name, name))
+			return fail(EINVAL,
+				    "two buffers of the output would have the name '%s': take "
+				    "another one with -b",
+				    name);
+	s->outs[s->nr_outs++] = (struct out_buffer){b, name};
+	return 0;
+}
+
+/* The buffers of the output: the top buffer, then the instances. */
+static int choose_outs(struct splitter *s)
+{
+	const struct split_options *o = s->o;
+	struct dat_buffer *top = s->d->buffers;
+	int ret = 0;
+
+	s->outs = calloc(s->d->nr_buffers + 1, sizeof(*s->outs));
+	if (!s->outs)
+		return split_no_memory();
+	s->outs[s->nr_outs++] = (struct out_buffer){NULL, ""};
+	if (split_keeps(s, 0) && !o->top_name)
+		s->outs[0].b = top;
+	for (size_t i = 1; i < s->d->nr_buffers && !ret; i++) {
+		const struct dat_buffer *b = &s->d->buffers[i];
+
+		if (!split_keeps(s, i) || b->is_text)
+			continue;
+		if (!o->promoted || strcmp(b->name, o->promoted) != 0)
+			ret = add_out(s, b, b->name);
+		else if (s->outs[0].b)
+			ret = fail(EINVAL,
+				   "-t makes '%s' the top buffer: give the present one a name with "
+				   "-b, or leave out --top",
+				   b->name);
+		else
+			s->outs[0].b = b;
+	}
+	return ret || !o->top_name ? ret : add_out(s, top, o->top_name);
+}
+
 int split(const struct split_options *o, unsigned int *nr)
 {
 	struct splitter s = {.o = o};
@@ -381,10 +424,13 @@ int split(const struct split_options *o, unsigned int *nr)
 	if (!ret)
 		ret = check_buffers(&s);
 	if (!ret)
+		ret = choose_outs(&s);
+	if (!ret)
 		ret = lanes_new(&s);
 	if (!ret)
 		ret = make_parts(&s, nr);
 	lanes_free(&s);
+	free(s.outs);
 	ZSTD_freeCCtx(s.zstd);
 	reader_close(&s.d->head);
 	return ret;

@@ -20,16 +20,19 @@ struct split_options {
 	int cpu;       /* -1: all */
 	const char *buffers[SPLIT_MAX_BUFFERS]; /* instances that are kept */
 	unsigned int nr_buffers;
-	bool top; /* the top buffer is kept; neither @top nor @nr_buffers: all are */
+	const char *promoted; /* of @buffers: it becomes the top buffer; NULL: none */
+	const char *
+		top_name; /* with @top: the top buffer becomes an instance of this name; NULL: it stays */
+	bool top;	  /* the top buffer is kept; neither @top nor @nr_buffers: all are */
 	bool has_begin, has_end;
 	uint64_t begin_ns, end_ns; /* as report prints them */
 };
 
 /*
  * split() - write them. The options of the input are kept, in its version, byte order and compression; the
- * statistics of the whole are left out. A top buffer that is not kept is there and empty, as readers expect one.
+ * statistics of the whole are left out. Without a top buffer the output has an empty one, as readers expect it.
  * @nr: how many files were written. Return: 0 or -errno with fail() set: ENODATA no record is there; ENOENT the
- * input has no such buffer.
+ * input has no such buffer; EINVAL two buffers would have one name.
  */
 int split(const struct split_options *o, unsigned int *nr);
 

@@ -110,12 +110,18 @@ static void put_lanes(struct splitter *s, const struct dat_buffer *b)
 	}
 }
 
-/* Version 6: `flyrecord`, the table of CPUs, then their data. */
+/* Version 6: `flyrecord`, the table of CPUs, then their data. @b: NULL: they have none. */
 static void put_buffer_v6(struct splitter *s, const struct dat_buffer *b)
 {
 	uint64_t at;
 
 	put(s, "flyrecord", 10);
+	for (unsigned int i = 0; !b && i < s->d->buffers[0].nr_cpus; i++) {
+		put_number(s, 0, 8);
+		put_number(s, 0, 8);
+	}
+	if (!b)
+		return;
 	at = s->at;
 	s->at += 16u * b->nr_cpus;
 	put_lanes(s, b);
@@ -135,31 +141,26 @@ static void put_option(struct splitter *s, uint16_t id, uint32_t bytes)
 	put_number(s, bytes, 4);
 }
 
-/* The instance whose data the option of version 6 says; 0: it says none. */
-static size_t instance_of(const struct splitter *s, const struct dat_option_data *o, size_t before)
-{
-	return o->id == DAT_BUFFER && before + 1 < s->d->nr_buffers ? before + 1 : 0;
-}
-
-/* All options but the statistics of the whole; where those about instances begin goes to @instances. */
-static void put_options_v6(struct splitter *s, uint64_t *instances)
+/* All options but the statistics of the whole; where each instance's place is to be written goes to @places. */
+static void put_options_v6(struct splitter *s, uint64_t *places)
 {
 	const struct dat_reader *d = s->d;
-	size_t nr = 0, instance;
 
 	for (size_t i = 0; i < d->nr_options; i++) {
 		const struct dat_option_data *o = &d->options[i];
 
-		if (o->id == DAT_CPUSTAT)
-			continue;
-		instance = instance_of(s, o, nr);
-		nr += instance > 0;
-		if (instance && !split_keeps(s, instance))
+		if (o->id == DAT_CPUSTAT || o->id == DAT_BUFFER)
 			continue;
 		put_option(s, o->id, o->bytes);
-		if (instance)
-			instances[instance - 1] = s->at;
 		put(s, o->data, o->bytes);
+	}
+	for (size_t i = 1; i < s->nr_outs; i++) {
+		size_t bytes = strlen(s->outs[i].name) + 1;
+
+		put_option(s, DAT_BUFFER, (uint32_t)(8 + bytes));
+		places[i] = s->at;
+		put_number(s, 0, 8);
+		put(s, s->outs[i].name, bytes);
 	}
 	put_number(s, DAT_DONE, 2);
 }
@@ -167,26 +168,25 @@ static void put_options_v6(struct splitter *s, uint64_t *instances)
 static void put_v6(struct splitter *s)
 {
 	struct dat_reader *d = s->d;
-	const struct dat_buffer *top = &d->buffers[0];
 	/* behind "options", or in front of "flyrecord" where there are none */
-	uint64_t until = d->nr_options ? d->options[0].at - 6 : top->at - 10;
-	uint64_t *instances = calloc(d->nr_buffers + 1, sizeof(*instances));
+	uint64_t until = d->nr_options ? d->options[0].at - 6 : d->buffers[0].at - 10;
+	uint64_t *places = calloc(s->nr_outs, sizeof(*places));
 
-	if (!instances) {
+	if (!places) {
 		s->err = split_no_memory();
 		return;
 	}
 	copy(s, 0, until);
-	if (d->nr_options)
-		put_options_v6(s, instances);
-	put_buffer_v6(s, top);
-	for (size_t i = 1; i < d->nr_buffers; i++) {
-		if (!split_keeps(s, i))
-			continue;
-		put_number_at(s, instances[i - 1], s->at, 8);
-		put_buffer_v6(s, &d->buffers[i]);
+	if (!d->nr_options && s->nr_outs > 1)
+		put(s, "options  ", 10);
+	if (d->nr_options || s->nr_outs > 1)
+		put_options_v6(s, places);
+	for (size_t i = 0; i < s->nr_outs; i++) {
+		if (i)
+			put_number_at(s, places[i], s->at, 8);
+		put_buffer_v6(s, s->outs[i].b);
 	}
-	free(instances);
+	free(places);
 }
 
 /* The head of a section of version 7, whose size is set by end_section(). Return: where it is. */
@@ -206,24 +206,25 @@ static void end_section(struct splitter *s, uint64_t at)
 	put_number_at(s, at + 8, s->at - at - DAT_SECTION_BYTES, 8);
 }
 
-/* The option about a buffer: the input's, with new places. */
-static void put_buffer_option(struct splitter *s, const struct dat_buffer *b, uint64_t section)
+/* The option about a buffer: the input's, with new places; of an empty one the input's top buffer's. */
+static void put_buffer_option(struct splitter *s, const struct out_buffer *out, uint64_t section)
 {
-	size_t names = strlen(b->name) + strlen(b->clock) + 2;
+	const struct dat_buffer *b = out->b ? out->b : s->d->buffers;
+	size_t names = strlen(out->name) + strlen(b->clock) + 2;
 	uint32_t nr = 0;
 
 	for (size_t i = 0; i < s->nr; i++)
-		nr += s->lanes[i].b == b && s->lanes[i].bytes;
+		nr += s->lanes[i].b == out->b && s->lanes[i].bytes;
 	put_option(s, DAT_BUFFER, (uint32_t)(8 + names + 8 + 20u * nr));
 	put_number(s, section, 8);
-	put(s, b->name, strlen(b->name) + 1);
+	put(s, out->name, strlen(out->name) + 1);
 	put(s, b->clock, strlen(b->clock) + 1);
 	put_number(s, b->layout.page_bytes, 4);
 	put_number(s, nr, 4);
 	for (size_t i = 0; i < s->nr; i++) {
 		const struct lane *l = &s->lanes[i];
 
-		if (l->b != b || !l->bytes)
+		if (l->b != out->b || !l->bytes)
 			continue;
 		put_number(s, l->in->cpu, 4);
 		put_number(s, l->at_in_file, 8);
@@ -270,7 +271,7 @@ static bool is_left_out(uint16_t id)
 static void put_v7(struct splitter *s)
 {
 	struct dat_reader *d = s->d;
-	uint64_t *places = calloc(d->nr_options + d->nr_buffers + 1, sizeof(*places));
+	uint64_t *places = calloc(d->nr_options + s->nr_outs, sizeof(*places));
 	uint64_t *of_buffers, options;
 
 	if (!places) {
@@ -282,13 +283,14 @@ static void put_v7(struct splitter *s)
 	for (size_t i = 0; i < d->nr_options && !s->err; i++)
 		if (is_piece(d->options[i].id))
 			places[i] = copy_section(s, &d->options[i]);
-	for (size_t i = 0; i < d->nr_buffers; i++) {
-		if (d->buffers[i].is_text || (i && !split_keeps(s, i)))
-			continue;
+	for (size_t i = 0; i < s->nr_outs; i++) {
+		const struct dat_buffer *b = s->outs[i].b;
+		bool compressed = (b ? b : d->buffers)->layout.compressed;
+
 		of_buffers[i] =
-			begin_section(s, DAT_BUFFER,
-				      d->buffers[i].layout.compressed ? DAT_SECTION_COMPRESSED : 0);
-		put_lanes(s, &d->buffers[i]);
+			begin_section(s, DAT_BUFFER, compressed ? DAT_SECTION_COMPRESSED : 0);
+		if (b)
+			put_lanes(s, b);
 		end_section(s, of_buffers[i]);
 	}
 	options = begin_section(s, DAT_DONE, 0);
@@ -303,9 +305,8 @@ static void put_v7(struct splitter *s)
 		else
 			put(s, o->data, o->bytes);
 	}
-	for (size_t i = 0; i < d->nr_buffers; i++)
-		if (of_buffers[i])
-			put_buffer_option(s, &d->buffers[i], of_buffers[i]);
+	for (size_t i = 0; i < s->nr_outs; i++)
+		put_buffer_option(s, &s->outs[i], of_buffers[i]);
 	put_option(s, DAT_DONE, 8);
 	put_number(s, 0, 8);
 	end_section(s, options);

@@ -32,11 +32,19 @@ struct lane {
 	uint64_t at_in_file, bytes_in_file;
 };
 
+/* A buffer of the output; the first one is the top buffer. */
+struct out_buffer {
+	const struct dat_buffer *b; /* of the input; NULL: it is empty */
+	const char *name;
+};
+
 struct splitter {
 	const struct split_options *o;
 	struct dat_reader *d;
 	struct lane *lanes;
 	size_t nr;
+	struct out_buffer *outs;
+	size_t nr_outs;	      /* 1 or more */
 	uint32_t mult, shift; /* of its stamps */
 	uint64_t offset;
 	struct dat_file file;
