@@ -42,7 +42,7 @@ def test_native_is_read_by_all(w):
 
 
 def test_statistics(w):
-    p = w.run("record", "--native", "-o", "native", "--", w.prog, "calls", 50)
+    p = w.run("record", "--stat", "--native", "-o", "native", "--", w.prog, "calls", 50)
     assert b"entries: " in p.stderr and not os.path.exists(w.path("trace.dat")), p.stderr
     os.unlink(w.path("native"))
 

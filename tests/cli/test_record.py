@@ -69,11 +69,23 @@ def test_streams_pass(w):
 
 
 def test_statistics(w):
-    p = w.run("record", "--", w.prog, "calls", 100)
+    p = w.run("record", "--stat", "--", w.prog, "calls", 100)
     assert w.stats(p.stderr, "entries") == w.stats(p.stderr, "read events") == 303, p.stderr
     assert w.stats(p.stderr, "bytes") == 303 * 16
     assert w.stats(p.stderr, "overrun") == w.stats(p.stderr, "dropped events") == 0
     assert re.search(rb"^oldest event ts: +\d+\.\d{6}\nnow ts: +\d+\.\d{6}$", p.stderr, re.M)
+
+
+def test_summary(w):
+    """Two lines at the end: the file, its records and losses, and the command that shows it."""
+    for flags, shown in (([], "vestige report"), (["-p", "function_graph"], "vestige replay"),
+                         (["-o", "an other.dat"], "vestige report 'an other.dat'"), (["--native", "-o", "n"], "vestige report n")):
+        p = w.run("record", *flags, "--", w.prog, "calls", 100)
+        lines = p.stderr.decode().splitlines()
+        name = flags[-1] if "-o" in flags else "trace.dat"
+        assert re.fullmatch(rf"{re.escape(name)}: (303|60[67]) records in 0\.\d\d\d s, 0 lost", lines[0]), lines
+        assert lines[1:] == [shown + " shows them"], lines
+        w.run(*shown.replace("'", "").split(" ", 2)[1:])
 
 
 def test_filters(w):
@@ -83,7 +95,7 @@ def test_filters(w):
 
 
 def test_small_buffer_counts_dropped_records(w):
-    p = w.run("record", "-b", 64, "--", w.prog, "calls", 2000000)
+    p = w.run("record", "--stat", "-b", 64, "--", w.prog, "calls", 2000000)
     entries, dropped = w.stats(p.stderr, "entries"), w.stats(p.stderr, "dropped events")
     assert entries + dropped == 6000003, (entries, dropped)
     if dropped:
@@ -145,7 +157,7 @@ def test_overwritten_records_are_counted_once(w):
 
 def test_limit_keeps_the_newest(w):
     need("trace-cmd")
-    p = w.run("record", "-m", 1024, "--", w.prog, "calls", 400000)
+    p = w.run("record", "--stat", "-m", 1024, "--", w.prog, "calls", 400000)
     counts = w.counts()
     per_cpu = 1024 // 4 * 252
     entries = w.stats(p.stderr, "entries")

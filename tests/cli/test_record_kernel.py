@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from cli_test import BIN, Skip, main, need, root, until
+from cli_test import BIN, Skip, main, need, own_mounts, root, until
 
 TRACING = "/sys/kernel/tracing"
 WRITES = r"""
@@ -82,7 +82,7 @@ def test_each_write_encloses_its_system_call(w):
     before = settings()
     nr = 5000
     prog = w.compile("writes", WRITES)
-    p = w.run("record", "-k", "-e", "syscalls:sys_*_write", "-e", "sched", "-p", "function_graph", "-l", "put", "--", prog, nr)
+    p = w.run("record", "--stat", "-k", "-e", "syscalls:sys_*_write", "-e", "sched", "-p", "function_graph", "-l", "put", "--", prog, nr)
     said = re.search(rb"^kernel clock: within (\d+) ns$", p.stderr, re.M)
     assert said and int(said[1]) < 1000000, p.stderr
     lines = report(w)
@@ -395,6 +395,36 @@ def test_after_sigkill(w):
         if ".spool" in left:
             os.unlink(w.path(left))
     until(lambda: w.run("clean") and not os.listdir(w.areas))
+
+
+def test_full_disk(w):
+    """What has arrived is kept, all of it is in the file, and the end says how much is lost."""
+    tracefs()
+    disk = w.path("disk")
+    os.mkdir(disk)
+    busy = "i=0; while [ $i -lt 40000 ]; do echo $i; i=$((i+1)); done >/dev/null"
+    p = own_mounts(f"mount -t tmpfs -o size=6m none {disk} && cd {disk} && "
+                   f"{BIN} record -k -p nop -e sched -e syscalls -o k.dat -- sh -c '{busy}'; status=$?; cp k.dat {w.dir}; ls; exit $status",
+                   env=w.env)
+    said = p.stderr.decode()
+    assert p.returncode == 125 and p.stdout == b"k.dat\n", (p.returncode, p.stdout, said)
+    assert "the kernel's records that come from here on are lost, those until here are kept: No space left" in said, said
+    left = int(re.search(r"the kernel's first records are in the recording, its last (\d+) are lost; make room, or name another disk", said)[1])
+    kernel = said[said.index("kernel CPU: 0"):]
+    taken, lost = w.stats(kernel.encode(), "read events"), w.stats(kernel.encode(), "overrun")
+    assert left == w.stats(kernel.encode(), "entries") > 1000 and taken > 10000, said
+    assert re.search(rf"^k\.dat: {taken} records in .*, {left + lost} lost$", said, re.M), said
+    shown = subprocess.run(["trace-cmd", "report", w.path("k.dat")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    # a stack or a line of text has no stamp; a marker may have several lines
+    assert len(re.findall(rb"^kernel: .*\[\d+\] +\d+\.\d+: ", shown, re.M)) == taken, taken
+
+
+def test_statistics(w):
+    """--stat has the kernel's buffer, too."""
+    tracefs()
+    for flag, shown in (("--stat", True), ("-q", False)):
+        p = w.run("record", "-k", flag, "-e", "sched", "--", w.prog, "calls", 5)
+        assert (b"\nkernel CPU: 0\nentries: 0\noverrun: 0\n" in p.stderr) == shown, p.stderr
 
 
 main(globals())

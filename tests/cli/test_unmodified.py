@@ -551,7 +551,7 @@ def test_debian(w):
             continue
         plain = subprocess.run([path, *args], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
         for tracer in "function", "function_graph":
-            p = w.run("record", "--unmodified", "-p", tracer, "-m", "500", "--native", "-o", "native", *objects,
+            p = w.run("record", "--stat", "--unmodified", "-p", tracer, "-m", "500", "--native", "-o", "native", *objects,
                       "--", path, *args)
             assert p.stdout == plain, (path, tracer, p.stdout, plain)
             assert w.stats(p.stderr, "entries") > 300, (path, tracer, p.stderr)

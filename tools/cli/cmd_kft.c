@@ -106,7 +106,7 @@ static int run_program(const struct options *opt, struct kft_config *config, cha
 	rec = (struct record_options){.output = recording,
 				      .file_version = 7,
 				      .tracer = "function_graph",
-				      .no_statistics = true,
+				      .no_summary = true,
 				      .quiet = true,
 				      .options = {"context"}, /* what is in a signal handler */
 				      .nr_options = 1,

@@ -115,7 +115,7 @@ static int of_program(const struct options *opt, char **argv)
 				      .output = path,
 				      .file_version = 7,
 				      .native = true,
-				      .no_statistics = true,
+				      .no_summary = true,
 				      .quiet = true,
 				      .boot = boot,
 				      .argv = argv};

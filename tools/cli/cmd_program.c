@@ -76,7 +76,7 @@ static int record_and_show(char **argv, const char *path)
 				      .output = path,
 				      .file_version = 7,
 				      .native = true,
-				      .no_statistics = true,
+				      .no_summary = true,
 				      .argv = argv};
 	/* record handles signals for the program; the pager must not inherit that */
 	sigprocmask(SIG_SETMASK, NULL, &mask);

@@ -318,7 +318,11 @@ static const struct flag flags[] = {
 	 "convert` "
 	 "makes a trace.dat of it",
 	 NULL, offsetof(struct record_options, native)},
-	{'q', "quiet", NULL, "no statistics at the end, and no line while the file is written",
+	{0, "stat", NULL,
+	 "print each CPU's statistics at the end, which are printed in any case where events were "
+	 "lost",
+	 NULL, offsetof(struct record_options, statistics)},
+	{'q', "quiet", NULL, "print no summary at the end, and no line while the file is written",
 	 NULL, offsetof(struct record_options, quiet)},
 	FLAGS_END};
 

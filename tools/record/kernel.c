@@ -36,6 +36,8 @@
 #define BUFFER_KB    "8192"
 #define BUFFER_BYTES (UINT64_C(8192) * 1024)
 #define DRAIN_NS     10000000u
+#define BALLAST	     (4 << 20) /* more than the formats of all events */
+#define PART_BYTES   65536u
 
 struct mark {
 	uint64_t before, after;
@@ -45,10 +47,12 @@ struct cpu {
 	int from; /* its trace_pipe_raw; -1: it is offline */
 	int fd;	  /* of the file where its pages wait */
 	uint64_t bytes;
+	void *held; /* the page behind them that the disk had no room for; NULL: none */
+	struct reader_cpu_stats stats; /* of the kernel's buffer, at the end */
 };
 
 struct kernel_record {
-	char name[NAME_MAX];
+	char name[KERNEL_INSTANCE_BYTES];
 	struct target *top, *at; /* the kernel, and the instance */
 	int lock;
 	unsigned int nr_cpus;
@@ -57,7 +61,8 @@ struct kernel_record {
 	void *page;
 	struct mark marks[2 * MARKS];
 	unsigned int nr_marks;
-	uint64_t lost;
+	int ballast; /* a file without a name that keeps room on the disk for all but the pages */
+	int full;    /* the errno with which the disk refused a page; 0: it has room */
 	uint64_t drained_ns; /* when it was looked last */
 };
 
@@ -87,11 +92,16 @@ static int remove_dead(struct target *top, const char *name)
 	return top->ops->rmdir(top, name);
 }
 
+static void name_instance(char name[KERNEL_INSTANCE_BYTES], int pid)
+{
+	snprintf(name, KERNEL_INSTANCE_BYTES, PREFIX "%d", pid);
+}
+
 static int make_instance(struct kernel_record *k)
 {
 	int err;
 
-	snprintf(k->name, sizeof(k->name), PREFIX "%d", getpid());
+	name_instance(k->name, getpid());
 	err = k->top->ops->mkdir(k->top, k->name);
 	/* of an earlier process that had our number */
 	if (err == -EEXIST && !remove_dead(k->top, k->name))
@@ -120,6 +130,22 @@ static int open_spool(const char *output)
 		return -errno;
 	unlink(path);
 	return fd;
+}
+
+/* Room beside the output for what is written at the end: as much as there is, up to 4 MiB. */
+static void take_ballast(struct kernel_record *k, const char *output)
+{
+	k->ballast = open_spool(output);
+	for (off_t bytes = BALLAST; k->ballast >= 0 && bytes >= BALLAST / 16; bytes /= 2)
+		if (!posix_fallocate(k->ballast, 0, bytes))
+			return;
+}
+
+static void drop_ballast(struct kernel_record *k)
+{
+	if (k->ballast >= 0)
+		close(k->ballast);
+	k->ballast = -1;
 }
 
 /* libtracefs opens files that the program would inherit. */
@@ -189,6 +215,7 @@ int kernel_record_new(const struct kernel_wish *wish, const char *output,
 	if (!k)
 		return fail(ENOMEM, "out of memory");
 	k->lock = -1;
+	k->ballast = -1;
 	k->top = target_kernel(NULL, &err);
 	if (k->top)
 		err = make_instance(k);
@@ -199,6 +226,7 @@ int kernel_record_new(const struct kernel_wish *wish, const char *output,
 	if (!err)
 		err = open_cpus(k, output);
 	if (!err) {
+		take_ballast(k, output);
 		*out = k;
 		return 0;
 	}
@@ -232,9 +260,12 @@ void kernel_record_free(struct kernel_record *k)
 	snprintf(why, sizeof(why), "%s", fail_text());
 	close_instance(k);
 	target_put(k->top);
-	for (unsigned int i = 0; i < k->nr_cpus; i++)
+	drop_ballast(k);
+	for (unsigned int i = 0; i < k->nr_cpus; i++) {
 		if (k->cpus[i].fd >= 0)
 			close(k->cpus[i].fd);
+		free(k->cpus[i].held);
+	}
 	free(k->cpus);
 	free(k->page);
 	free(k);
@@ -288,16 +319,43 @@ static uint64_t committed(const void *page)
 	return commit & SUBBUF_COMMIT_MASK;
 }
 
+/* The page goes behind the CPU's others. Where there is no room it is held in memory, and is the last one. */
+static int keep_page(struct kernel_record *k, struct cpu *c)
+{
+	uint32_t done = 0;
+	ssize_t n = 0;
+
+	while (done < k->page_bytes) {
+		n = pwrite(c->fd, (char *)k->page + done, k->page_bytes - done,
+			   (off_t)(c->bytes + done));
+		if (n <= 0)
+			break;
+		done += (uint32_t)n;
+	}
+	if (done == k->page_bytes) {
+		c->bytes += k->page_bytes;
+		return 0;
+	}
+	k->full = n < 0 ? errno : ENOSPC;
+	if (ftruncate(c->fd, (off_t)c->bytes))
+		note("the kernel's records: a part of a page stays behind them");
+	c->held = malloc(k->page_bytes);
+	if (c->held)
+		memcpy(c->held, k->page, k->page_bytes);
+	return fail_errno(k->full,
+			  "the kernel's records that come from here on are lost, those until here "
+			  "are kept");
+}
+
 /* While it records a page that is not full ends it: our own writes make events. */
 static int drain_cpu(struct kernel_record *k, struct cpu *c, bool to_end)
 {
 	ssize_t n;
 
-	while (c->from >= 0 && (n = read(c->from, k->page, k->page_bytes)) > 0) {
+	while (c->from >= 0 && !k->full && (n = read(c->from, k->page, k->page_bytes)) > 0) {
 		memset((char *)k->page + n, 0, k->page_bytes - (size_t)n);
-		if (write(c->fd, k->page, k->page_bytes) != (ssize_t)k->page_bytes)
-			return fail_errno(errno, "cannot keep the kernel's records");
-		c->bytes += k->page_bytes;
+		if (keep_page(k, c))
+			return -k->full;
 		if (!to_end && committed(k->page) < k->page_bytes / 4 * 3)
 			break;
 	}
@@ -323,53 +381,74 @@ int kernel_record_drain(struct kernel_record *k)
 	return drain(k, false);
 }
 
-static void count_lost(struct kernel_record *k)
+static void take_stats(struct kernel_record *k)
 {
 	for (unsigned int i = 0; i < k->nr_cpus; i++) {
 		char path[64];
 		struct target_text text;
-		const char *at;
 
 		snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", i);
 		if (k->cpus[i].from < 0 || target_read(k->at, path, &text))
 			continue;
-		at = strstr(text.at, "\noverrun: ");
-		k->lost += at ? strtoull(at + strlen("\noverrun: "), NULL, 10) : 0;
+		kernel_meta_stats(text.at, &k->cpus[i].stats);
 		free(text.at);
 	}
 }
 
-static int put_cpus(struct kernel_record *k, FILE *f)
+static int write_failed(void)
+{
+	return fail_errno(errno, "cannot write the kernel's records");
+}
+
+/* A CPU's pages. @punch: their room in the file without a name is given back as they are copied. */
+static int put_cpu(const struct kernel_record *k, const struct cpu *c, FILE *f, bool punch)
+{
+	char part[PART_BYTES];
+	ssize_t n;
+
+	for (uint64_t done = 0; done < c->bytes; done += (uint64_t)n) {
+		n = pread(c->fd, part, sizeof(part), (off_t)done);
+		if (n <= 0)
+			return fail_errno(n ? errno : EIO, "cannot read the kernel's records");
+		if (fwrite(part, 1, (size_t)n, f) != (size_t)n || (punch && fflush(f)))
+			return write_failed();
+		/* a filesystem that cannot do it has to have the room */
+		if (punch)
+			fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)done,
+				  n);
+	}
+	if (c->held && fwrite(c->held, 1, k->page_bytes, f) != k->page_bytes)
+		return write_failed();
+	return 0;
+}
+
+static int put_cpus(struct kernel_record *k, FILE *f, bool punch)
 {
 	uint64_t at;
-	char text[65536];
+	int err = 0;
 
 	fwrite("flyrecord", 10, 1, f);
 	at = (uint64_t)ftell(f) + k->nr_cpus * sizeof(uint64_t[2]);
 	at = (at + k->page_bytes - 1) / k->page_bytes * k->page_bytes;
 	for (unsigned int i = 0; i < k->nr_cpus; i++) {
+		uint64_t bytes = k->cpus[i].bytes + (k->cpus[i].held ? k->page_bytes : 0);
+
 		dat_put_u64(f, at);
-		dat_put_u64(f, k->cpus[i].bytes);
-		at += k->cpus[i].bytes;
+		dat_put_u64(f, bytes);
+		at += bytes;
 	}
 	while ((uint64_t)ftell(f) % k->page_bytes)
 		fputc(0, f);
-	for (unsigned int i = 0; i < k->nr_cpus; i++) {
-		ssize_t n;
-
-		for (uint64_t done = 0; done < k->cpus[i].bytes; done += (uint64_t)n) {
-			n = pread(k->cpus[i].fd, text, sizeof(text), (off_t)done);
-			if (n <= 0)
-				return fail_errno(n ? errno : EIO,
-						  "cannot read the kernel's records");
-			fwrite(text, 1, (size_t)n, f);
-		}
-	}
-	return 0;
+	/* before the first page is given back */
+	if (fflush(f) || ferror(f))
+		return write_failed();
+	for (unsigned int i = 0; i < k->nr_cpus && !err; i++)
+		err = put_cpu(k, &k->cpus[i], f, punch);
+	return err;
 }
 
 /* Version 6, for reader_open_dat(): names of functions are the caller's. */
-static int put_file(struct kernel_record *k, FILE *f)
+static int put_file(struct kernel_record *k, FILE *f, bool punch)
 {
 	static const char clock[] = "[mono]\n";
 	int err;
@@ -391,24 +470,35 @@ static int put_file(struct kernel_record *k, FILE *f)
 	fwrite("options  ", 10, 1, f);
 	dat_option_put(f, DAT_TRACECLOCK, clock, sizeof(clock));
 	dat_put_u16(f, DAT_DONE);
-	return put_cpus(k, f);
+	return put_cpus(k, f, punch);
 }
 
-static int write_file(struct kernel_record *k, const char *path)
+/* @punch: see put_cpu(); what is written stays then, whatever happens. */
+static int write_once(struct kernel_record *k, const char *path, bool punch)
 {
 	FILE *f = fopen(path, "we");
 	int err;
 
 	if (!f)
 		return fail_errno(errno, "cannot write '%s'", path);
-	err = put_file(k, f);
+	err = put_file(k, f, punch);
 	if (ferror(f) && !err)
 		err = fail_errno(EIO, "cannot write '%s'", path);
 	if (fclose(f) && !err)
 		err = fail_errno(errno, "cannot write '%s'", path);
-	if (err)
+	if (err && !punch)
 		unlink(path);
 	return err;
+}
+
+/* On a full disk the pages are moved. @move: they may be, as they are not needed again. */
+static int write_file(struct kernel_record *k, const char *path, bool move)
+{
+	int err = write_once(k, path, false);
+
+	if (!move || (err != -ENOSPC && err != -EDQUOT))
+		return err;
+	return write_once(k, path, true);
 }
 
 /* The newest pages of a CPU stay, as many as its buffer has. */
@@ -440,7 +530,7 @@ int kernel_record_save(struct kernel_record *k, const char *path)
 	if (!err)
 		err = on;
 	if (!err)
-		err = write_file(k, path);
+		err = write_file(k, path, false);
 	for (unsigned int i = 0; i < k->nr_cpus && !err; i++)
 		err = trim(k, &k->cpus[i]);
 	return err;
@@ -454,17 +544,36 @@ int kernel_record_end(struct kernel_record *k, const char *path)
 	err = target_set(k->at, "tracing_on", "0");
 	if (!err)
 		err = drain(k, true);
-	if (err)
+	if (err && !k->full)
 		return err;
-	count_lost(k);
-	err = write_file(k, path);
+	take_stats(k);
+	drop_ballast(k);
+	err = write_file(k, path, true);
 	close_instance(k);
 	return err;
 }
 
 uint64_t kernel_record_lost(const struct kernel_record *k)
 {
-	return k->lost;
+	uint64_t lost = 0;
+
+	for (unsigned int i = 0; i < k->nr_cpus; i++)
+		lost += k->cpus[i].stats.overrun + k->cpus[i].stats.dropped_events;
+	return lost;
+}
+
+uint64_t kernel_record_left(const struct kernel_record *k)
+{
+	uint64_t left = 0;
+
+	for (unsigned int i = 0; i < k->nr_cpus && k->full; i++)
+		left += k->cpus[i].stats.entries;
+	return left;
+}
+
+const struct reader_cpu_stats *kernel_record_stats(const struct kernel_record *k, unsigned int cpu)
+{
+	return cpu < k->nr_cpus ? &k->cpus[cpu].stats : NULL;
 }
 
 static void check_mark(const struct kernel_record *k, const struct record *rec, bool *found,
@@ -510,6 +619,18 @@ int kernel_record_check(const struct kernel_record *k, struct reader *r, uint64_
 	if (n >= 0)
 		n = r->ops->rewind(r);
 	return n < 0 ? n : found ? 0 : -ENOENT;
+}
+
+bool kernel_record_is_left(int pid, char name[KERNEL_INSTANCE_BYTES])
+{
+	const char *tracing = tracefs_tracing_dir();
+	char path[PATH_MAX];
+
+	name_instance(name, pid);
+	if (!tracing)
+		return false;
+	snprintf(path, sizeof(path), "%s/instances/%s", tracing, name);
+	return !access(path, F_OK);
 }
 
 struct cleaning {

@@ -47,7 +47,10 @@ void kernel_record_free(struct kernel_record *k); /* NULL: nothing */
  */
 int kernel_record_limit(struct kernel_record *k, const int *pids, unsigned int nr);
 
-/* Record from now on. Take what there is; now and then, and at the end. Return: as above. */
+/*
+ * Record from now on. Take what there is; now and then, and at the end. Return: as above; once an error of the
+ * disk, from which on nothing more is taken.
+ */
 int kernel_record_start(struct kernel_record *k);
 int kernel_record_drain(struct kernel_record *k);
 
@@ -73,8 +76,20 @@ int kernel_record_save(struct kernel_record *k, const char *path);
 int kernel_record_check(const struct kernel_record *k, struct reader *r, uint64_t *bracket_ns,
 			uint64_t *off_ns);
 
-/* Events that the kernel's buffer had no room for. */
+/*
+ * After kernel_record_end(). kernel_record_lost() - events that the kernel's buffer had no room for.
+ * kernel_record_left() - events that it still had, as the disk was full; 0: there was room.
+ * kernel_record_stats() - what its file `stats` had; NULL: there is no such CPU.
+ */
 uint64_t kernel_record_lost(const struct kernel_record *k);
+uint64_t kernel_record_left(const struct kernel_record *k);
+const struct reader_cpu_stats *kernel_record_stats(const struct kernel_record *k, unsigned int cpu);
+
+/*
+ * kernel_record_is_left() - is the instance of the recorder with this process id there? @name: its name.
+ */
+#define KERNEL_INSTANCE_BYTES 32
+bool kernel_record_is_left(int pid, char name[KERNEL_INSTANCE_BYTES]);
 
 /*
  * Remove the instances of recorders that have ended; @dry: only report them. @report is called with the

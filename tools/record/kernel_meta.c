@@ -244,3 +244,30 @@ int kernel_meta_put(struct target *top, const char *kallsyms, FILE *f)
 		err = put_text(top, "printk_formats", false, f);
 	return err ? err : kernel_meta_put_names(top, f);
 }
+
+/* The number behind the word @name of a file `stats`, in the unit of its last digit. */
+static uint64_t field(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+	uint64_t whole;
+	char *end;
+
+	if (!at)
+		return 0;
+	whole = strtoull(at + strlen(name), &end, 10);
+	return *end == '.' ? whole * 1000000 + strtoull(end + 1, NULL, 10) : whole;
+}
+
+void kernel_meta_stats(const char *text, struct reader_cpu_stats *stats)
+{
+	*stats = (struct reader_cpu_stats){
+		.entries = field(text, "entries: "),
+		.overrun = field(text, "\noverrun: "),
+		.commit_overrun = field(text, "\ncommit overrun: "),
+		.bytes = field(text, "\nbytes: "),
+		.oldest_ts = field(text, "\noldest event ts: ") * 1000,
+		.now_ts = field(text, "\nnow ts: ") * 1000,
+		.dropped_events = field(text, "\ndropped events: "),
+		.read_events = field(text, "\nread events: "),
+	};
+}

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tools/reader/reader.h"
 #include "tools/target/target.h"
 
 int kernel_meta_put_ftrace(struct target *top, FILE *f);
@@ -23,5 +24,8 @@ int kernel_meta_put_names(struct target *top, FILE *f);
  * restore -c` writes. @kallsyms: the file with the names of functions.
  */
 int kernel_meta_put(struct target *top, const char *kallsyms, FILE *f);
+
+/* The numbers of a file per_cpu/cpuN/stats of the kernel. */
+void kernel_meta_stats(const char *text, struct reader_cpu_stats *stats);
 
 #endif

@@ -28,9 +28,10 @@ struct record_options {
 	bool built_only; /* never those; neither: where the program has no others */
 	bool libcall;	 /* calls of the program's objects into others */
 	bool no_native;
-	bool native;	    /* the output is the native form */
-	bool no_statistics; /* at the end */
-	bool quiet;	    /* nor a line while the file is written */
+	bool native;	 /* the output is the native form */
+	bool statistics; /* of each CPU at the end, also where nothing was lost */
+	bool no_summary; /* neither those nor the two lines at the end */
+	bool quiet;	 /* nor a line while the file is written */
 	struct {
 		char kind;	   /* 'e', 'l', 'n', 'g', or 'G' for --graph-notrace */
 		const char *text;  /* an event that is not recorded has a ! in front */

@@ -137,20 +137,6 @@ static int keep_native(const struct record_run *run)
 	return err;
 }
 
-/* The native form is complete; only its records are counted. */
-static void print_stats(const struct record_run *run, struct reader **r)
-{
-	if (run->opt.native) {
-		reader_close(*r);
-		*r = NULL;
-		if (reader_open_spool(run->opt.output, r)) {
-			note("no statistics: %s", fail_text());
-			return;
-		}
-	}
-	record_print_stats(*r);
-}
-
 void record_kernel_symbols(struct symbols *s)
 {
 	FILE *f = fopen("/proc/kallsyms", "re"), *mem;
@@ -207,8 +193,89 @@ static void tell_kernel(struct record_run *run)
 		note("the kernel's stamps are up to %" PRIu64 " ns off", off);
 	if (lost)
 		note("the kernel's buffer lost %" PRIu64 " events", lost);
-	if (!err && !run->opt.quiet && !run->opt.no_statistics)
+	if (kernel_record_left(run->kernel))
+		note("the disk of %s was full: the kernel's first records are in the recording, "
+		     "its last %" PRIu64 " are lost; make room, or name another disk with -o",
+		     run->opt.output, kernel_record_left(run->kernel));
+	if (!err && run->opt.statistics && !run->opt.quiet && !run->opt.no_summary)
 		fprintf(stderr, "kernel clock: within %" PRIu64 " ns\n", bracket + off);
+}
+
+/* What a recording has, of all CPUs. */
+struct total {
+	uint64_t records, lost;
+	uint64_t first_ns, end_ns; /* of the program's */
+};
+
+static void add_stats(struct total *t, const struct reader_cpu_stats *s, uint64_t records)
+{
+	t->records += records;
+	t->lost += s->overrun + s->commit_overrun + s->dropped_events;
+}
+
+static void count_all(struct total *t, const struct reader *r, const struct kernel_record *k)
+{
+	const struct reader_cpu_stats *s;
+
+	for (unsigned int c = 0; r->stats && c < r->nr_cpus; c++) {
+		s = &r->stats[c];
+		add_stats(t, s, s->entries);
+		if (s->entries && (!t->first_ns || s->oldest_ts < t->first_ns))
+			t->first_ns = s->oldest_ts;
+		t->end_ns = s->now_ts > t->end_ns ? s->now_ts : t->end_ns;
+	}
+	/* what was read is in the file */
+	for (unsigned int c = 0; k && (s = kernel_record_stats(k, c)); c++)
+		add_stats(t, s, s->read_events);
+	t->lost += k ? kernel_record_left(k) : 0;
+}
+
+/* What reads the file best. */
+static const char *reader_of(const struct record_options *opt)
+{
+	return strcmp(opt->tracer, "function_graph") ? "report" : "replay";
+}
+
+/* Two lines at the end; in front of them each CPU's numbers, if they are wanted or something was lost. */
+static void print_summary(const struct record_run *run, const struct reader *r)
+{
+	const struct kernel_record *k = run->kernel_reader ? run->kernel : NULL;
+	const struct reader_cpu_stats *s;
+	struct total t = {0};
+	char word[SHELL_WORD_BYTES];
+	const char *file = "";
+	uint64_t ms;
+
+	count_all(&t, r, k);
+	ms = t.first_ns && t.end_ns > t.first_ns ? (t.end_ns - t.first_ns) / 1000000 : 0;
+	for (unsigned int c = 0; (run->opt.statistics || t.lost) && r->stats && c < r->nr_cpus; c++)
+		record_print_stats(&r->stats[c], c, "");
+	for (unsigned int c = 0;
+	     (run->opt.statistics || t.lost) && k && (s = kernel_record_stats(k, c)); c++)
+		record_print_stats(s, c, "kernel ");
+	fprintf(stderr,
+		"%s: %" PRIu64 " records in %" PRIu64 ".%03" PRIu64 " s, %" PRIu64 " lost\n",
+		run->opt.output, t.records, ms / 1000, ms % 1000, t.lost);
+	if (!t.records)
+		return;
+	if (strcmp(run->opt.output, "trace.dat") != 0)
+		file = shell_word(run->opt.output, word);
+	fprintf(stderr, "vestige %s%s%s shows them\n", reader_of(&run->opt), *file ? " " : "",
+		file);
+}
+
+/* The native form is complete; only its records are counted. */
+static void sum_up(const struct record_run *run, struct reader **r)
+{
+	if (run->opt.native) {
+		reader_close(*r);
+		*r = NULL;
+		if (reader_open_spool(run->opt.output, r)) {
+			note("the records are not counted: %s", fail_text());
+			return;
+		}
+	}
+	print_summary(run, *r);
 }
 
 /* The output goes to a listener; where it cannot, it stays here. */
@@ -264,8 +331,8 @@ void record_output(struct record_run *run)
 	if (progress_end(&p) && err)
 		err = fail(EINTR, "interrupted: %s is not written: `%s` writes it", run->opt.output,
 			   convert);
-	if (!err && !run->opt.quiet && !run->opt.no_statistics)
-		print_stats(run, &r);
+	if (!err && !run->opt.quiet && !run->opt.no_summary && !run->sender)
+		sum_up(run, &r);
 	reader_close(r);
 	if (!err && run->sender)
 		send_output(run);

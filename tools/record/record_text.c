@@ -414,18 +414,14 @@ static void print_ts(const char *what, uint64_t ns)
 	fprintf(stderr, "%s: %5" PRIu64 ".%06" PRIu64 "\n", what, us / 1000000, us % 1000000);
 }
 
-void record_print_stats(const struct reader *r)
+void record_print_stats(const struct reader_cpu_stats *s, unsigned int cpu, const char *of)
 {
-	for (unsigned int c = 0; r->stats && c < r->nr_cpus; c++) {
-		const struct reader_cpu_stats *s = &r->stats[c];
-
-		fprintf(stderr, "CPU: %u\nentries: %" PRIu64 "\noverrun: %" PRIu64 "\n", c,
-			s->entries, s->overrun);
-		fprintf(stderr, "commit overrun: %" PRIu64 "\nbytes: %" PRIu64 "\n",
-			s->commit_overrun, s->bytes);
-		print_ts("oldest event ts", s->oldest_ts);
-		print_ts("now ts", s->now_ts);
-		fprintf(stderr, "dropped events: %" PRIu64 "\nread events: %" PRIu64 "\n\n",
-			s->dropped_events, s->read_events);
-	}
+	fprintf(stderr, "%sCPU: %u\nentries: %" PRIu64 "\noverrun: %" PRIu64 "\n", of, cpu,
+		s->entries, s->overrun);
+	fprintf(stderr, "commit overrun: %" PRIu64 "\nbytes: %" PRIu64 "\n", s->commit_overrun,
+		s->bytes);
+	print_ts("oldest event ts", s->oldest_ts);
+	print_ts("now ts", s->now_ts);
+	fprintf(stderr, "dropped events: %" PRIu64 "\nread events: %" PRIu64 "\n\n",
+		s->dropped_events, s->read_events);
 }

@@ -38,7 +38,7 @@ bool record_needs_functions(const struct record_options *opt);
 bool record_report(const struct record_options *opt, const struct launch *l,
 		   const struct recorder_summary *sum, const char *last_comm);
 
-/* per_cpu/cpuN/stats of the CPUs with records or losses, to stderr. */
-void record_print_stats(const struct reader *r);
+/* per_cpu/cpuN/stats of a CPU, to stderr. @of: in front of the CPU's number: "", or "kernel ". */
+void record_print_stats(const struct reader_cpu_stats *s, unsigned int cpu, const char *of);
 
 #endif

@@ -16,6 +16,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/reader/reader.h"
+#include "tools/record/kernel.h"
 #include "tools/record/record.h"
 #include "tools/target/areas_dir.h"
 #include "tools/target/image.h"
@@ -81,15 +82,13 @@ static int recorder_of(const char *spool)
 /* `record -k` keeps the kernel's records in an instance, which stays until `clean`. */
 static void note_kernel(int recorder)
 {
-	char path[64];
+	char name[KERNEL_INSTANCE_BYTES];
 
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/instances/vestige.%d", recorder);
-	if (recorder && !access(path, F_OK))
-		note("the kernel's records are in its instance vestige.%d, and are not in this "
-		     "file: "
-		     "`vestige extract -k -B vestige.%d -o kernel.dat` takes them, `vestige clean` "
-		     "removes them",
-		     recorder, recorder);
+	if (recorder && kernel_record_is_left(recorder, name))
+		note("the kernel's records are in its instance %s, and are not in this file: "
+		     "`vestige extract -k -B %s -o kernel.dat` takes them, `vestige clean` removes "
+		     "them",
+		     name, name);
 }
 
 int record_open_killed(const char *spool, struct reader **out)
