@@ -56,7 +56,7 @@ class Loop:
 
     def start(self, w, *args, **kw):
         p = subprocess.Popen([BIN, "blk", "record", *args, self.dev], cwd=w.dir, env=ENV, stderr=subprocess.PIPE, text=True, **kw)
-        until(lambda: self.enabled() or p.poll() is not None)
+        until(lambda: self.enabled() and read(TRACING + "tracing_on") == "1" or p.poll() is not None)
         assert p.poll() is None, p.stderr.read()
         return p
 

@@ -103,9 +103,9 @@ def test_trigger(w):
 def test_refused(w):
     w.compile("writes", WRITES)
     told = refused(w, "-e", EVENT, "-f", "count == 3 && nosuch < 4")
-    assert told == (f"vestige: -f of {EVENT}: Field not found\n  count == 3 && nosuch < 4\n" + " " * 23 + "^\n"), told
+    assert told == (f"vestige: -f of {EVENT}: Invalid argument: Field not found\n  count == 3 && nosuch < 4\n" + " " * 23 + "^\n"), told
     told = refused(w, "-e", EVENT, "-R", "hist:keys=nosuch")
-    assert told == f"vestige: -R of {EVENT}: Couldn't find field\n  hist:keys=nosuch\n            ^\n", told
+    assert told == f"vestige: -R of {EVENT}: Invalid argument: Couldn't find field\n  hist:keys=nosuch\n            ^\n", told
     told = refused(w, "-e", EVENT, "-R", "nosuch")
     assert f"-R 'nosuch': {EVENT} refuses it: Invalid argument; vestige-events(7) has the triggers" in told, told
     for flag in "-f", "-R":
@@ -148,7 +148,7 @@ def test_of_the_kernel(w):
     records(w, "-k", "-F", "-e", EVENT, "-f", "count == 3", "-e", f"prog:{EVENT}", "-f", "count == 2")
     assert counts(w) == [2] * 10 and counts(w, kernel=True) == [3] * 10, (counts(w), counts(w, kernel=True))
     told = refused(w, "-k", "-e", "sched_switch", "-f", "prev_pio < 3")
-    assert told.startswith("vestige: -f of sched:sched_switch: Field not found\n  prev_pio < 3\n"), told
+    assert told.startswith("vestige: -f of sched:sched_switch: Invalid argument: Field not found\n  prev_pio < 3\n"), told
     told = refused(w, "-k", "-e", "sched_swich", "-f", "prev_pio < 3")
     assert "did you mean sched_switch?" in told, told
     assert not [n for n in os.listdir(f"{TRACING}/instances") if n == f"vestige.{os.getpid()}"]

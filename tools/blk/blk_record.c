@@ -194,7 +194,7 @@ static int set_all(struct record *w)
 	if (!err)
 		err = set(w, "options/overwrite", "0");
 	if (!err)
-		err = set(w, "tracing_on", "1");
+		err = set(w, "tracing_on", "0");
 	if (!err)
 		err = set(w, "current_tracer", "blk");
 	for (size_t i = 0; i < w->nr_devices && !err; i++) {
@@ -209,7 +209,8 @@ static int set_all(struct record *w)
 		if (!err && w->f->mask)
 			err = blk_settings_write(path, text);
 	}
-	return err;
+	/* a device is traced from `enable` on, when it has no mask yet */
+	return err ? err : blk_settings_write(BLK_TRACING "/tracing_on", "1");
 }
 
 /* Of what was traced before nothing is left in the buffer, and no count of lost events. */

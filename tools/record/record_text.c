@@ -140,7 +140,7 @@ static int refuse_rule(char flag, const char *word, int err)
 	position = strtoul(at + 4, &end, 10);
 	snprintf(words, sizeof(words), "%.*s", *end == ',' ? (int)(text - end - 2) : 0, end + 2);
 	snprintf(where, sizeof(where), "-%c of %.*s", flag, (int)(at - word), word);
-	return command_refusal(where, text + 2, position, words);
+	return command_refusal(-EINVAL, where, text + 2, position, words);
 }
 
 /* A refusal that would give another recording than the user asked for. */

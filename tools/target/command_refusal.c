@@ -12,14 +12,16 @@
 #define CARET_MAX    300u /* a longer text is not shown once more */
 #define COMMAND_LINE "\n  Command: "
 
-int command_refusal(const char *where, const char *text, unsigned long position, const char *words)
+int command_refusal(int err, const char *where, const char *text, unsigned long position,
+		    const char *words)
 {
 	size_t n = strcspn(text, "\n");
+	const char *error = strerror(-err);
 
 	if (n > CARET_MAX || position > n)
-		return fail(EINVAL, "%.300s: %s", where, words);
-	return fail(EINVAL, "%.300s: %s\n  %.*s\n  %*s^", where, words, (int)n, text, (int)position,
-		    "");
+		return fail(-err, "%.300s: %s: %s", where, error, words);
+	return fail(-err, "%.300s: %s: %s\n  %.*s\n  %*s^", where, error, words, (int)n, text,
+		    (int)position, "");
 }
 
 /* The last entry: `[ TIME] PARSER: error: WORDS`, `  Command: TEXT`, a line with the caret. */
@@ -32,7 +34,7 @@ static char *last_entry(char *log)
 	return found;
 }
 
-static bool tell(char *log, const char *where, const char *text)
+static bool tell(char *log, const char *where, const char *text, int err)
 {
 	static const char error[] = ": error: ";
 	char *command = last_entry(log), *words, *caret, *at;
@@ -55,8 +57,8 @@ static bool tell(char *log, const char *where, const char *text)
 	before = strspn(caret, " ");
 	if (caret[before] != '^' || before < strlen("  Command: "))
 		return false;
-	command_refusal(where, text, (unsigned long)(at - text) + before - strlen("  Command: "),
-			words);
+	command_refusal(err, where, text,
+			(unsigned long)(at - text) + before - strlen("  Command: "), words);
 	return true;
 }
 
@@ -67,7 +69,7 @@ int command_refused(struct target *t, const char *where, const char *text, int e
 
 	snprintf(said, sizeof(said), "%s", fail_text());
 	if (!target_read(t, "error_log", &log)) {
-		bool told = tell(log.at, where, text);
+		bool told = tell(log.at, where, text, err);
 
 		free(log.at);
 		if (told)

@@ -7,9 +7,11 @@
 
 /*
  * command_refusal() - the lines of fail() about the command @text.
- * @where: the file or flag. @words: what is wrong. @position: of the caret below @text. Return: -EINVAL.
+ * @where: the file or flag. @words: what is wrong. @position: of the caret below @text. @err: -errno,
+ * the return, too.
  */
-int command_refusal(const char *where, const char *text, unsigned long position, const char *words);
+int command_refusal(int err, const char *where, const char *text, unsigned long position,
+		    const char *words);
 
 /*
  * command_refused() - a write of @text to the file @path of @t failed with @err: have fail() tell what the
