@@ -35,6 +35,13 @@ def test_ls_stat_stack(w):
     with spinning(w, "ftrace=function"):
         names = w.run("ls").stdout.decode().splitlines()
         assert of(w, "ls") == names and "current_tracer" in names
+        lists = of(w, "list", "-t", "-o", "-s", "-C", "-B", "-e", "sched:.*")
+        words = lambda *flags: w.run("list", *flags).stdout.decode()
+        assert lists["tracers"] == words("-t").splitlines()[0].split() and "function_graph" in lists["tracers"], lists
+        assert lists["absent"] == words("-t").splitlines()[1:] and lists["instances"] == []
+        assert lists["options"] == words("-o").split() and lists["systems"] == words("-s").split() and lists["clocks"] == words("-C").split()
+        assert lists["events"] == words("-e", "sched:.*").split() and "sched:sched_switch" in lists["events"]
+        assert b"leave out -F" in w.run("list", "-e", "-F", "--json", status=2).stderr
         w.run("set", "set_ftrace_filter", "mid")
         w.run("set", "trace_clock", "mono")
         stat, = of(w, "stat", "-o")

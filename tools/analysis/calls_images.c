@@ -3,7 +3,8 @@
  * The images of calls.h: what one process number of the reader stands for. exec() puts an image in
  * the place of another and ends all threads of that one, and no record says when. So the first
  * record of an image ends the calls that are open in the one before it, at that one's last record
- * of any kind. So do the calls of a process that had ended, by a signal say, when the recording did. Found once for each record or run. Tests: tests/unit/test_calls.c,
+ * of any kind. The calls of a process that had ended when the recording did, by a signal say, end
+ * so, too. Found once for each record or run. Tests: tests/unit/test_calls.c,
  * tests/cli/test_exec.py.
  */
 #include <stdlib.h>

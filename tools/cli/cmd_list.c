@@ -250,8 +250,7 @@ static const struct flag flags[] = {
 	 offsetof(struct options, of.compression)},
 	{0, "unmodified", NULL, "-f PROG: functions that were built without any flag, too", NULL,
 	 offsetof(struct options, unmodified)},
-	{0, "json", NULL, "-f of a program or a file: as JSON", NULL,
-	 offsetof(struct options, json)},
+	{0, "json", NULL, "as JSON", NULL, offsetof(struct options, json)},
 	FLAGS_END};
 
 static int put_functions(struct list *l, const struct options *opt, char **argv)
@@ -307,8 +306,10 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if ((opt.of.fields || opt.of.filters || opt.of.triggers || opt.of.full) && !opt.of.events)
 		return options_wrong(c, "-F, --full, -l and -R go with -e");
-	if (opt.json && (!opt.of.functions || of_target))
-		return options_wrong(c, "--json goes with -f of a program or a file");
+	if (opt.json && (opt.of.fields || opt.of.filters || opt.of.triggers || opt.of.plugins ||
+			 opt.of.plugin_options || opt.of.compression))
+		return options_wrong(c, "--json is for lists of names: leave out -F, -l, -R, -O, "
+					"--plugins and -c");
 	pager_begin();
 	if (!list_target_any(&opt.of) && !of_target)
 		return options_wrong(c,
@@ -316,6 +317,7 @@ static int run(const struct command *c, int argc, char **argv)
 	if (!list_target_any(&opt.of))
 		opt.of = (struct list_target){
 			.systems = true, .events = true, .tracers = true, .options = true};
+	opt.of.json = opt.json;
 	if (opt.of.functions && !of_target)
 		return cmd_end(list_functions(&opt, argv));
 	if (argc)

@@ -15,6 +15,7 @@
 #include "tools/base/fail.h"
 #include "tools/report/report.h"
 #include "tools/target/event_names.h"
+#include "tools/text/json.h"
 #include "tools/text/out.h"
 
 struct list {
@@ -154,7 +155,7 @@ static int put_instances(struct list *s)
 	struct instances i = {s, 0};
 	int err = s->t->ops->files(s->t, "instances", put_instance, &i);
 
-	if (!err && !i.nr)
+	if (!err && !i.nr && !s->l->json)
 		out_text(s->o, "No buffer instances defined\n");
 	return err;
 }
@@ -185,11 +186,9 @@ static int put_absent(struct list *s)
 	return 0;
 }
 
-static int put_tracers(struct list *s, bool kernel)
+static int put_tracers(struct list *s)
 {
-	int err = put_file(s, "available_tracers");
-
-	return err || kernel ? err : put_absent(s);
+	return put_file(s, "available_tracers");
 }
 
 /* The files of libtraceevent's plug-ins. */
@@ -210,25 +209,94 @@ static void put_plugins(struct list *s)
 		tep_free(tep);
 }
 
+static int put_systems(struct list *s)
+{
+	return s->t->ops->files(s->t, "events", put_system, s);
+}
+
+static int put_events(struct list *s)
+{
+	return event_names_all(s->t, put_event, s);
+}
+
+static int put_options(struct list *s)
+{
+	return s->t->ops->files(s->t, "options", put_option, s);
+}
+
+static int put_clocks(struct list *s)
+{
+	return put_file(s, "trace_clock");
+}
+
+static int keep_text(void *arg, const char *text, size_t bytes)
+{
+	return fwrite(text, 1, bytes, arg) == bytes ? 0 : -ENOMEM;
+}
+
+/* What @put prints, as an array: of its lines, or of its words. */
+static int put_array(struct list *s, struct json *j, const char *name, int (*put)(struct list *s),
+		     const char *between)
+{
+	char *text = NULL, *rest;
+	size_t bytes = 0;
+	FILE *kept = open_memstream(&text, &bytes);
+	struct out o, *to = s->o;
+	int err, end;
+
+	if (!kept || out_init_sink(&o, keep_text, kept)) {
+		if (kept)
+			fclose(kept);
+		free(text);
+		return fail(ENOMEM, "out of memory");
+	}
+	s->o = &o;
+	err = put(s);
+	s->o = to;
+	end = out_end(&o);
+	if ((fclose(kept) || end) && !err)
+		err = fail(ENOMEM, "out of memory");
+	json_open(j, name, '[');
+	for (char *at = err ? NULL : strtok_r(text, between, &rest); at;
+	     at = strtok_r(NULL, between, &rest))
+		json_text(j, NULL, at);
+	json_close(j, ']');
+	free(text);
+	return err;
+}
+
 static int put_of_target(struct list *s, bool kernel)
 {
 	const struct list_target *l = s->l;
+	const struct {
+		bool wanted;
+		const char *name, *between;
+		int (*put)(struct list *s);
+	} parts[] = {
+		{l->systems, "systems", "\n", put_systems},
+		{l->events, "events", "\n", put_events},
+		{l->tracers, "tracers", " \n", put_tracers},
+		{l->tracers && !kernel, "absent", "\n", put_absent},
+		{l->options, "options", "\n", put_options},
+		{l->functions, "functions", "\n", put_functions},
+		{l->instances, "instances", "\n", put_instances},
+		{l->clocks, "clocks", " \n", put_clocks},
+	};
+	struct json j = {.o = s->o};
 	int err = 0;
 
-	if (l->systems)
-		err = s->t->ops->files(s->t, "events", put_system, s);
-	if (!err && l->events)
-		err = event_names_all(s->t, put_event, s);
-	if (!err && l->tracers)
-		err = put_tracers(s, kernel);
-	if (!err && l->options)
-		err = s->t->ops->files(s->t, "options", put_option, s);
-	if (!err && l->functions)
-		err = put_functions(s);
-	if (!err && l->instances)
-		err = put_instances(s);
-	if (!err && l->clocks)
-		err = put_file(s, "trace_clock");
+	if (l->json)
+		json_open(&j, NULL, '{');
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++) {
+		if (!parts[i].wanted)
+			continue;
+		err = l->json ? put_array(s, &j, parts[i].name, parts[i].put, parts[i].between)
+			      : parts[i].put(s);
+	}
+	if (l->json) {
+		json_close(&j, '}');
+		out_text(s->o, "\n");
+	}
 	return err;
 }
 

@@ -13,6 +13,7 @@ struct list_target {
 	bool functions;		/* available_filter_functions */
 	bool fields, full;	/* -F, --full: of the events */
 	bool filters, triggers; /* -l, -R */
+	bool json;		/* an object with an array for each part */
 	const char *regex;	/* of events or functions; NULL: all */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records of a machine of the other byte order: their numbers are turned round where the event's
- * format has them. So all who read records see numbers of this machine.
+ * format has them. All readers of records see numbers of this machine.
  */
 #ifndef VESTIGE_TOOLS_DAT_SWAP_H
 #define VESTIGE_TOOLS_DAT_SWAP_H
