@@ -64,6 +64,14 @@ def own_times(profile):
     return {n: own for n, (_, own, _) in profile.items() if own}
 
 
+def test_to_a_suffix(w):
+    """--to takes a format's name, and a suffix as of the output's name."""
+    recorded(w)
+    for name, suffix in ("flame", "svg"), ("dot", "gv"), ("jsonl", "jsonl"), ("firefox", "firefox.json"):
+        assert made(w, name) == made(w, suffix), suffix
+    assert b"not a format of --list" in w.run("convert", "--to", "vg", "t.dat", "out", status=2).stderr
+
+
 def test_stacks(w):
     """In folded stacks, speedscope and pprof the innermost function of each stack has the time."""
     profile = recorded(w)

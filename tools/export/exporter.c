@@ -2,6 +2,7 @@
 /* The table of exporter.h. Tests: tests/cli/test_convert.py, test_export.py. */
 #include "tools/export/exporter.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct exporter exporters[] = {
@@ -87,10 +88,13 @@ const struct exporter exporters[] = {
 
 const struct exporter *exporter_find(const char *name)
 {
+	char path[64];
+
 	for (const struct exporter *e = exporters; e->name; e++)
 		if (!strcmp(e->name, name))
 			return e;
-	return NULL;
+	snprintf(path, sizeof(path), "of.%s", name);
+	return exporter_of_path(path);
 }
 
 const char *exporter_suffix(const struct exporter *e, const char *path)

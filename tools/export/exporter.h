@@ -49,7 +49,7 @@ struct exporter {
 /* All of them; the first is what `vestige record` makes. The last has no name. */
 extern const struct exporter exporters[];
 
-/* The one of that name; NULL: there is none. */
+/* The one of that name, or whose suffix it is without the dot; NULL: there is none. */
 const struct exporter *exporter_find(const char *name);
 
 /* The one whose suffix @path has, the longest if it has several; NULL: none has. */

@@ -119,7 +119,8 @@ int view_must_have_calls(const struct view *v)
 	if (v->r->graph)
 		return 0;
 	return fail(EINVAL,
-		    "'%s' has no calls with entry and exit: record it with -p function_graph",
+		    "'%s' has no calls with entry and exit: record it with -p function_graph; "
+		    "`vestige report` shows other records",
 		    v->path);
 }
 
