@@ -131,7 +131,7 @@ def gone(pid):
 def recorded(dat, *argv):
     """One `vestige record` to @dat: the spool's size at its most, entries, lost, seconds after the
     program; and how long that ran."""
-    p = subprocess.Popen([VESTIGE, "record", "-o", dat, *argv], text=True, stdout=subprocess.PIPE,
+    p = subprocess.Popen([VESTIGE, "record", "--stat", "-o", dat, *argv], text=True, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, env={**os.environ, "VESTIGE_DIR": f"{folder}/areas"})
     child, began, ended, spool = None, None, None, 0
     while p.poll() is None:
