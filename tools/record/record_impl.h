@@ -30,6 +30,7 @@ struct record_run {
 	struct dat_live *live; /* the output, encoded while the program runs; NULL: it is not */
 	struct kernel_record *kernel; /* NULL: the program alone */
 	struct reader *kernel_reader;
+	uint64_t kernel_clock_ns;   /* how exact its stamps are; 0: it is not known */
 	char kernel_path[PATH_MAX]; /* of its trace.dat; "" none */
 	struct recorder_summary sum;
 	char spool_path[PATH_MAX];

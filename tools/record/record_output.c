@@ -197,8 +197,7 @@ static void tell_kernel(struct record_run *run)
 		note("the disk of %s was full: the kernel's first records are in the recording, "
 		     "its last %" PRIu64 " are lost; make room, or name another disk with -o",
 		     run->opt.output, kernel_record_left(run->kernel));
-	if (!err && run->opt.statistics && !run->opt.quiet && !run->opt.no_summary)
-		fprintf(stderr, "kernel clock: within %" PRIu64 " ns\n", bracket + off);
+	run->kernel_clock_ns = err ? 0 : bracket + off;
 }
 
 /* What a recording has, of all CPUs. */
@@ -253,9 +252,11 @@ static void print_summary(const struct record_run *run, const struct reader *r)
 	for (unsigned int c = 0;
 	     (run->opt.statistics || t.lost) && k && (s = kernel_record_stats(k, c)); c++)
 		record_print_stats(s, c, "kernel ");
-	fprintf(stderr,
-		"%s: %" PRIu64 " records in %" PRIu64 ".%03" PRIu64 " s, %" PRIu64 " lost\n",
+	fprintf(stderr, "%s: %" PRIu64 " records in %" PRIu64 ".%03" PRIu64 " s, %" PRIu64 " lost",
 		run->opt.output, t.records, ms / 1000, ms % 1000, t.lost);
+	if (run->kernel_clock_ns)
+		fprintf(stderr, ", the kernel's clock within %" PRIu64 " ns", run->kernel_clock_ns);
+	fputc('\n', stderr);
 	if (!t.records)
 		return;
 	if (strcmp(run->opt.output, "trace.dat") != 0)
