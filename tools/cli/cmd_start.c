@@ -21,18 +21,14 @@ static int write_one(void *arg, struct target *t, const char *path, const char *
 /* A process whose tracer is on and has nothing to trace; an object that it loads may have functions. */
 static void warn_without_functions(struct target *t)
 {
-	struct target_text tracer, functions;
+	struct target_text tracer;
 
 	if (t->ops->grows || target_read(t, "current_tracer", &tracer))
 		return;
-	if (!strncmp(tracer.at, "function", 8) &&
-	    !target_read(t, "enabled_functions", &functions)) {
-		if (!functions.at[0])
-			note("process %s has no function that can be traced now: `vestige get -P "
-			     "%s vestige_status` says why, `vestige list -e -P %s` has its events",
-			     t->name, t->name, t->name);
-		free(functions.at);
-	}
+	if (!strncmp(tracer.at, "function", 8) && control_is_empty(t, "enabled_functions"))
+		note("process %s has no function that can be traced now: `vestige get -P "
+		     "%s vestige_status` says why, `vestige list -e -P %s` has its events",
+		     t->name, t->name, t->name);
 	free(tracer.at);
 }
 

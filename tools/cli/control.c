@@ -257,8 +257,7 @@ static const struct {
 	{"trace_options", "there is no option", "trace_options"},
 };
 
-/* Whether a control file is there and has no line. */
-static bool is_empty(struct target *t, const char *file)
+bool control_is_empty(struct target *t, const char *file)
 {
 	struct target_text text;
 	bool empty;
@@ -288,7 +287,7 @@ int control_write(struct target *t, const char *path, const char *text, bool tru
 		if (suggest(t, lists[i].list, text, near, sizeof(near)))
 			return fail(EINVAL, "%s: %s '%.64s', did you mean %s?", said,
 				    lists[i].wrong, text, near);
-		if (is_empty(t, lists[i].list))
+		if (control_is_empty(t, lists[i].list))
 			return fail(
 				EINVAL,
 				"%s: the process has no function that can be traced; a program "

@@ -42,6 +42,9 @@ int control_open_attached(struct target **t, const struct control_which *w);
  */
 int control_open_file(struct target **t, const struct control_which *w, const char **file);
 
+/* control_is_empty() - is a control file there, without a line? */
+bool control_is_empty(struct target *t, const char *file);
+
 /*
  * control_write() - target_write() of a text that the user gave: after EINVAL the line of fail()
  * also names the right word where one is near, or the file that lists them. Return: as target_write().
