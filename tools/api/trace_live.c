@@ -81,6 +81,9 @@ static int renew(struct vestige_trace *t)
 	t->v.filter = NULL;
 	t->v.values = NULL;
 	t->v.r = r;
+	/* until the calls are begun there are none */
+	if (t->v.walk.calls)
+		calls_use(t->v.walk.calls, r);
 	if (!r)
 		return fail(EIO, "the tables of the process cannot be read any more: %s", why);
 	runs_go_on(t->v.walk.runs, r);
