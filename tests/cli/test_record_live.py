@@ -167,6 +167,63 @@ def test_no_call_ends_at_first(w):
         assert leaves(w) == 3000, w.counts()
 
 
+# a round of calls for each byte of stdin, in as many threads
+ROUNDS = WORK[:WORK.index("int main")] + r"""
+int main(void)
+{
+	pthread_t t[8];
+	char c;
+	nr = NR;
+	while (read(0, &c, 1) > 0) {
+		for (int i = 0; i < c - '0'; i++)
+			pthread_create(&t[i], NULL, thread, NULL);
+		some(nr);
+		for (int i = 0; i < c - '0'; i++)
+			pthread_join(t[i], NULL);
+		putchar('.');
+		fflush(stdout);
+	}
+}
+"""
+
+
+def test_running_processes(w):
+    """record -P, of two programs as they are: the same."""
+    w.compile("rounds", ROUNDS.replace("NR;", f"{NR};"), "-fpatchable-function-entry=0")
+    programs = [subprocess.Popen(["./rounds"], cwd=w.dir, env=w.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) for _ in "ab"]
+    r = Recording.__new__(Recording)
+    r.w = w
+    r.p = subprocess.Popen([BIN, "record", "-p", "function_graph", "--budget", "100", *(f"-P{p.pid}" for p in programs)],
+                           cwd=w.dir, env=w.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while b"Ctrl-C" not in (line := r.p.stderr.readline()):
+        assert line, r.p.communicate()
+    for p in programs:
+        for threads in b"203":
+            p.stdin.write(bytes([threads]))
+            assert p.stdout.read(1) == b"."
+    spool, = glob.glob(w.path("trace.dat.spool.*"))
+    os.link(spool, w.path("kept"))
+    try:
+        until(lambda: r.encoded() > 20000, seconds=60)
+        meanwhile = True
+    except AssertionError:
+        meanwhile = False
+    r.p.send_signal(signal.SIGINT)
+    err = r.p.communicate()[1]
+    assert r.p.returncode == 0, err
+    for p in programs:
+        assert p.poll() is None
+        p.stdin.close()
+        p.wait()
+    w.run("clean")
+    same(w, w.path("kept"))
+    # leaf() may have too few bytes for a redirect
+    assert w.counts().get("mid") == 2 * 2 * NR * 8, (w.counts(), err)
+    os.unlink(w.path("kept"))
+    if not meanwhile:
+        raise Skip("no CPU was idle for a minute, or the disk has little room")
+
+
 def test_recorder_is_killed(w):
     """The spool has all, and nothing else is left."""
     r = Recording(w, threads=1)

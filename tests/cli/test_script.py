@@ -219,7 +219,10 @@ def test_examples(w):
     profile = {f["name"]: f for f in json.loads(w.run("profile", "--json", "t.dat").stdout)["functions"]}
 
     lines = python(w, at("slowest.py"), "t.dat").stdout.splitlines()
-    assert len(lines) == 10 and lines[0].split()[-1] == "main" and lines[1].split()[2:] == ["top", "<", "main"], lines
+    # as a rule the second one is `top < main`; on a machine that is busy any call may be slow
+    second = max((f for n, f in profile.items() if n != "main"), key=lambda f: f["max"])["name"]
+    assert len(lines) == 10 and lines[0].split()[-1] == "main" and lines[1].split()[2] == second, (lines, second)
+    assert all(line.split()[-1] == "main" for line in lines), lines
     rows = [l.split() for l in script(w, "-i", "t.dat", at("profile.py")).splitlines()]
     assert {r[5]: (int(r[0]), round(float(r[1]) * 1000), round(float(r[3]) * 1000)) for r in rows} == \
         {n: (f["calls"], f["total"], f["self"]) for n, f in profile.items()}

@@ -535,7 +535,10 @@ static int drain(struct record_run *run, int signals)
 		err = with_each(run, switch_on);
 	if (!err && !run->opt.quiet)
 		fprintf(stderr, "Hit Ctrl-C to end the recording\n");
-	return err ? err : record_drain(run, signals, signalled, look);
+	if (err)
+		return err;
+	record_live(run);
+	return record_drain(run, signals, signalled, look);
 }
 
 /* The named processes where nothing was recorded yet. */
