@@ -529,6 +529,40 @@ static void test_deeper(void **state)
 	(void)state;
 }
 
+static bool sleeps(pid_t of, pid_t tid)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", of, tid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (f)
+		fclose(f);
+	return state == 'S';
+}
+
+/* Do all threads of the parent but its main one wait for something? Then none has a lock, of malloc() say. */
+static bool all_sleep(pid_t of)
+{
+	char path[64];
+	struct dirent *d;
+	bool all = true;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", of);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		pid_t tid = atoi(d->d_name);
+
+		all &= tid <= 0 || tid == of || sleeps(of, tid);
+	}
+	if (dir)
+		closedir(dir);
+	return dir && all;
+}
+
 /* Stop all threads of the parent but its main one. Return: 0 or -1. */
 static int stop_threads(pid_t of)
 {
@@ -538,6 +572,8 @@ static int stop_threads(pid_t of)
 	int nr = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", of);
+	while (!all_sleep(of))
+		usleep(1000);
 	dir = opendir(path);
 	while (dir && (d = readdir(dir))) {
 		pid_t tid = atoi(d->d_name);
