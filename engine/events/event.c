@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "arch_barrier.h"
+#include "engine/base/glob.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
@@ -436,18 +437,21 @@ int events_any_on(const struct trace_array *tr)
 	return 0;
 }
 
-/* A part of `SYSTEM:NAME`: nothing and `*` mean any. */
+/* A part of `SYSTEM:NAME`: nothing means any. */
 static int part_fits(const char *part, size_t n, const char *name)
 {
-	return !n || (n == 1 && *part == '*') || event_name_is(name, part, n);
+	return !n || glob_match(part, n, name);
 }
 
 int event_name_fits(const char *event_system, const char *event_name, const char *system,
 		    size_t system_bytes, const char *name, size_t name_bytes, int either)
 {
+	/* the kernel's `*` alone names no event */
+	if (either && name_bytes == 1 && *name == '*')
+		return 0;
 	if (either)
-		return event_name_is(event_system, name, name_bytes) ||
-		       event_name_is(event_name, name, name_bytes);
+		return glob_match(name, name_bytes, event_system) ||
+		       glob_match(name, name_bytes, event_name);
 	return part_fits(system, system_bytes, event_system) &&
 	       part_fits(name, name_bytes, event_name);
 }

@@ -114,7 +114,7 @@ const struct event_field *event_field(const struct event *e, const char *name, s
 int event_name_is(const char *s, const char *name, size_t n);
 
 /*
- * event_name_fits() - whether a pattern names an event; an empty part and `*` match anything.
+ * event_name_fits() - whether a pattern names an event: globs, and an empty part matches anything.
  * @either: only @name is given, and may be the system's or the event's.
  */
 int event_name_fits(const char *event_system, const char *event_name, const char *system,
@@ -161,7 +161,7 @@ int event_file_may_switch(const struct event_file *f, int on);
 
 /*
  * event_set() - switch what a word of set_event names: `NAME`, `SYSTEM`, `SYSTEM:`, `SYSTEM:NAME`,
- * `*:*`, with `!` before it: off.
+ * `*:*`, with `!` before it: off. Each part may be a glob: the kernel's `*` stands only for a whole part.
  * Return: 0; -EINVAL: it names nothing.
  */
 int event_set(struct trace_array *tr, const char *word, size_t n);

@@ -82,6 +82,17 @@ def test_filter(w):
     assert not counts(w) and "sys_exit_write:" not in w.run("report").stdout.decode()
     records(w, "-e", "sys_enter_read,sys_enter_write", "-f", "count == 2")
     assert counts(w) == [2] * 10, counts(w)
+    # globs: of the name, of both parts, of the system; and with a filter
+    def named(*flags):
+        records(w, *flags)
+        return set(re.findall(r"(sys_\w+write\w*|signal_\w+):", w.run("report").stdout.decode()))
+
+    assert named("-e", "sys_*_write") == named("-e", "sysc*:sys_*_wr[i]te") == {"sys_enter_write", "sys_exit_write"}
+    assert named("-e", "sys_exit_writ?") == {"sys_exit_write"} and {"sys_enter_write", "sys_exit_write"} <= named("-e", "sysc*")
+    assert {"sys_enter_write", "sys_exit_write"} <= named("-e", "*")
+    records(w, "-e", "sys_enter_wr?te", "-f", "count == 4")
+    assert counts(w) == [4] * 10, counts(w)
+    assert b"has no event nosuch*" in w.run("record", "-q", "-e", "nosuch*", "--", w.path("writes")).stderr
     # the calls of the program, and one that it executes
     records(w, "-p", "function", "-e", EVENT, "-f", "count == 4", prog=("again",))
     assert counts(w) == [4] * 20, counts(w)

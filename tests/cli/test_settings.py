@@ -96,6 +96,15 @@ def test_process(w):
         assert b"No such file" in w.run("get", *at, "-B", "one", "trace", status=1).stderr
         assert b"did you mean function" in w.run("set", *at, "-p", "functoin", status=1).stderr
         assert b"did you mean" in w.run("start", *at, "-e", "sched_swicth", status=1).stderr
+        # patterns: the file's own, as those of -e; a word that names nothing is the kernel's EINVAL
+        signals = {"signal:signal_deliver", "signal:signal_generate"}
+        for words in (["set_event", "sig*"], ["set_event", "*:signal_*"], ["-e", "signal_[dg]*"], ["-e", "si?nal"]):
+            w.run("set", *at, "set_event", "")
+            w.run("set", *at, *words)
+            assert set(get("set_event").split()) == signals, (words, get("set_event"))
+        w.run("set", *at, "--append", "set_event", "!signal_d*")
+        assert get("set_event").split() == ["signal:signal_generate"], get("set_event")
+        assert b"Invalid argument: no event matches 'nosuch*'" in w.run("set", *at, "set_event", "nosuch*", status=1).stderr
         # FILE TEXT stays
         w.run("set", *at, "max_graph_depth", "0")
         assert get("max_graph_depth") == "0\n"

@@ -17,6 +17,7 @@
 #include "tools/cli/control.h"
 #include "tools/record/flight.h"
 #include "tools/record/record.h"
+#include "tools/target/event_names.h"
 #include "tools/text/duration.h"
 
 #define MAX_KB	   (UINT64_C(1) << 40)
@@ -442,8 +443,7 @@ static int negate(struct record_options *opt)
 
 		if (!opt->patterns[i].negated)
 			continue;
-		if (!strcmp(text, "all"))
-			text = "*:*";
+		text = event_names_word(text);
 		/* for as long as this process */
 		to = out = malloc(2 * strlen(text) + 2);
 		if (!out)

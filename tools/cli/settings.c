@@ -318,12 +318,9 @@ static int put_events(const struct part *p)
 		 * process's takes patterns at once; the kernel's takes names alone
 		 */
 		if (!more && !s->negated && (!p->s->which.kernel || !strpbrk(s->text, "*?["))) {
-			err = put(p, "set_event", strcmp(s->text, "all") ? s->text : "*:*", false);
+			err = put(p, "set_event", event_names_word(s->text), false);
 			if (err == -ENOENT && p->s->missing_ok)
 				err = -EINVAL;
-			/* such as signal*, of which it wants the system, too */
-			if (err == -EINVAL && strpbrk(s->text, "*?["))
-				err = event_names_each(p->t, s->text, put_event, &e);
 		} else {
 			err = event_names_each(p->t, s->text, put_event, &e);
 		}

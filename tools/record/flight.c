@@ -28,6 +28,7 @@
 #include "tools/record/launch_process.h"
 #include "tools/record/record_impl.h"
 #include "tools/target/borrowed.h"
+#include "tools/target/event_names.h"
 #include "tools/target/target.h"
 #include "tools/text/duration.h"
 
@@ -133,6 +134,8 @@ static int set_patterns(struct flight *fl, struct target *t, char kind, const ch
 
 		if (fl->opt.patterns[i].kind != kind)
 			continue;
+		if (kind == 'e')
+			text = event_names_word(text);
 		if (first)
 			err = borrowed_set(fl->borrowed, t, file, "");
 		if (!err)

@@ -53,7 +53,7 @@ static int enable(struct target *top, struct target *at, const struct kernel_eve
 	struct enabling e = {at, wish->negated};
 	char near[128];
 	int err = strpbrk(event, "*?[") ? event_names_each(top, event, enable_one, &e)
-					: write_event(&e, strcmp(event, "all") ? event : "*:*");
+					: write_event(&e, event_names_word(event));
 
 	if (err != -EINVAL)
 		return err;

@@ -28,6 +28,7 @@
 #include "tools/record/program_objects.h"
 #include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
+#include "tools/target/event_names.h"
 #include "tools/target/function_find.h"
 #include "tools/target/function_names.h"
 
@@ -190,7 +191,7 @@ int record_buffer_kb(struct record_options *opt)
 static void put_rule(FILE *f, const struct event_rule *r)
 {
 	fprintf(f, " %s=\"%s.", r->trigger ? "event_trigger" : "event_filter",
-		strcmp(r->events, "all") ? r->events : "*:*");
+		event_names_word(r->events));
 	for (const char *c = r->text; *c; c++)
 		if (*c == '"' || *c == '%')
 			fprintf(f, "%%%02x", (unsigned char)*c);
@@ -242,9 +243,8 @@ static int make_boot(struct record_run *run)
 				fprintf(f, " %s=\"", record_params[k].name);
 			fprintf(f, "%s%s", between,
 				opt->patterns[i].names ? opt->patterns[i].names
-				: opt->patterns[i].kind == 'e' &&
-						!strcmp(opt->patterns[i].text, "all")
-					? "*:*"
+				: opt->patterns[i].kind == 'e'
+					? event_names_word(opt->patterns[i].text)
 					: opt->patterns[i].text);
 			between = ",";
 		}

@@ -23,6 +23,7 @@
 #include "tools/base/time_ns.h"
 #include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
+#include "tools/target/event_names.h"
 #include "tools/target/image.h"
 #include "tools/target/suggest.h"
 #include "tools/target/target.h"
@@ -307,7 +308,7 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 
 		if (opt->patterns[i].kind != 'e')
 			continue;
-		event = strcmp(event, "all") ? event : "*:*";
+		event = event_names_word(event);
 		err = target_write(t, "set_event", event, strlen(event), false);
 		if (err == -EINVAL)
 			return not_there(t, "event", event, "available_events");

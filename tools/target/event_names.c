@@ -11,6 +11,11 @@
 
 #include "tools/base/fail.h"
 
+const char *event_names_word(const char *word)
+{
+	return strcmp(word, "all") && strcmp(word, "*") ? word : "*:*";
+}
+
 static bool matches(const char *pattern, const char *system, const char *event)
 {
 	const char *colon = strchr(pattern, ':');
