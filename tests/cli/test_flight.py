@@ -164,7 +164,11 @@ def test_errors(w):
     p = subprocess.Popen([w.compile("server", TEXT)], env=dict(w.env, LD_PRELOAD=LIBRARY))
     try:
         until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
-        for on, text in (("call(no_such)>1ms", "no function no_such"), ("event:no:such", "event:no:such")):
+        for on, text in (("call(no_such)>1ms", f"no function no_such in process {p.pid} to be timed: "),
+                         ("call(hande)>1ms", "did you mean handle? `vestige list -f -P"),
+                         # of libc, whose calls are not wrapped, and no entry
+                         ("call(write)>1ms", f"no function write in process {p.pid} to be timed: "),
+                         ("call(main+4)>1ms", "`vestige list -f -P"), ("event:no:such", "event:no:such")):
             err = w.run("record", "--flight", "1s", "--on", on, "-P", p.pid, status=125).stderr.decode()
             assert text in err, err
         assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
