@@ -6,7 +6,7 @@ import resource
 import re
 import subprocess
 
-from cli_test import BIN, FLAG, main
+from cli_test import BIN, FLAG, main, need, root
 
 TEXT = """
 __attribute__((noipa)) int one(int n) { return n + 1; }
@@ -140,6 +140,22 @@ def test_two_flags(w):
     subprocess.run(["cc", "-O1", FLAG, "-o", "prog2", "prog", "other.c"], cwd=w.dir, check=True)
     out = w.run("doctor", "./prog2").stdout.decode()
     assert "    1 by -fpatchable-function-entry\n" in out and "    3 by -finstrument-functions" in out, out
+
+
+def test_machine_of_a_user(w):
+    """Where the user may not look, the remedy is a permission, not another kernel."""
+    root()
+    need("setpriv")
+    os.chmod(w.dir, 0o755)
+    # the build folder may be closed to others: the program is passed as a descriptor
+    with open(BIN, "rb") as f:
+        p = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", f"/proc/self/fd/{f.fileno()}", "doctor",
+                            "--json"], pass_fds=[f.fileno()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", check=False)
+    rows = {r["name"]: r for r in json.loads(p.stdout)["checks"]}
+    for name in "tracefs", "kernel profiler", "kernel probes", "FUSE":
+        if "Permission denied" in rows[name]["is"]:
+            assert "run vestige as root" in rows[name]["remedy"] and "CONFIG_" not in rows[name]["remedy"], rows[name]
+    assert "run vestige as root" in rows["privileges"]["remedy"] and "Permission denied" in rows["tracefs"]["is"], rows["tracefs"]
 
 
 def test_machine(w):

@@ -29,6 +29,7 @@
 
 struct state {
 	char is[160];
+	bool denied; /* it may be there, but this user may not see or use it */
 };
 
 static void say(struct state *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -114,6 +115,16 @@ static bool check_perf(struct state *s)
 	return level <= 1 || has_cap(CAP_PERFMON_BIT) || has_cap(CAP_SYS_ADMIN_BIT);
 }
 
+/* @name: of the file for the user. */
+static bool may_access(struct state *s, const char *path, int how, const char *name)
+{
+	bool ok = !access(path, how);
+
+	s->denied = !ok && (errno == EACCES || errno == EPERM);
+	say(s, "%s: %s", name, ok ? "there" : strerror(errno));
+	return ok;
+}
+
 static bool check_tracefs(struct state *s)
 {
 	const char *dir = tracefs_tracing_dir();
@@ -124,10 +135,8 @@ static bool check_tracefs(struct state *s)
 		return false;
 	}
 	snprintf(path, sizeof(path), "%s/instances", dir);
-	if (access(path, W_OK)) {
-		say(s, "%s: %s", path, strerror(errno));
+	if (!may_access(s, path, W_OK, path))
 		return false;
-	}
 	say(s, "%s", dir);
 	return true;
 }
@@ -139,8 +148,7 @@ static bool has_tracefs_file(struct state *s, const char *file)
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/%s", dir ? dir : "/sys/kernel/tracing", file);
-	say(s, "%s: %s", file, access(path, F_OK) ? strerror(errno) : "there");
-	return !access(path, F_OK);
+	return may_access(s, path, F_OK, file);
 }
 
 static bool check_kernel_profiler(struct state *s)
@@ -221,10 +229,7 @@ static bool check_core(struct state *s)
 
 static bool check_fuse(struct state *s)
 {
-	bool ok = !access("/dev/fuse", R_OK | W_OK);
-
-	say(s, "/dev/fuse: %s", ok ? "there" : strerror(errno));
-	return ok;
+	return may_access(s, "/dev/fuse", R_OK | W_OK, "/dev/fuse");
 }
 
 static bool check_maps(struct state *s)
@@ -235,11 +240,15 @@ static bool check_maps(struct state *s)
 	return maps >= 65530;
 }
 
+#define TRACEFS_PERMISSION                                                                         \
+	"run vestige as root, or mount tracefs with gid= and mode= for your group"
+
 static const struct {
 	const char *name;
 	bool (*check)(struct state *s);
 	const char *missing; /* what is missing where it is less than could be */
 	const char *remedy;
+	const char *permission; /* what to do instead where the user lacks it */
 } checks[] = {
 	{"privileges", check_user, "the kernel's events (-k) and other users' processes",
 	 "run vestige as root"},
@@ -248,11 +257,11 @@ static const struct {
 	{"perf events", check_perf, "sched_switch and sched_waking of a program, and its stacks",
 	 "sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON"},
 	{"tracefs", check_tracefs, "the kernel as a target: `record -k`, `show -k`, `top -k`",
-	 "mount -t tracefs tracefs /sys/kernel/tracing, as root"},
+	 "mount -t tracefs tracefs /sys/kernel/tracing, as root", TRACEFS_PERMISSION},
 	{"kernel profiler", check_kernel_profiler, "functions of the kernel in `top -k`",
-	 "a kernel with CONFIG_FUNCTION_PROFILER"},
+	 "a kernel with CONFIG_FUNCTION_PROFILER", TRACEFS_PERMISSION},
 	{"kernel probes", check_kernel_kprobes, "kprobe_events of the kernel",
-	 "a kernel with CONFIG_KPROBE_EVENTS"},
+	 "a kernel with CONFIG_KPROBE_EVENTS", TRACEFS_PERMISSION},
 	{"kernel names", check_symbols, "names of the kernel's functions in its stacks",
 	 "sysctl kernel.kptr_restrict=0"},
 	{"clock", check_clock,
@@ -265,21 +274,23 @@ static const struct {
 	{"core files", check_core, "`vestige crash CORE`; the last records and the oops are kept",
 	 "ulimit -c unlimited"},
 	{"mappings", check_maps, "calls on thousands of stacks", "sysctl vm.max_map_count=65530"},
-	{"FUSE", check_fuse, "`vestige mount` and `vestige enter`",
-	 "modprobe fuse, and read and write permission on /dev/fuse"},
+	{"FUSE", check_fuse, "`vestige mount` and `vestige enter`", "modprobe fuse",
+	 "read and write permission on /dev/fuse, or run vestige as root"},
 };
 #define NR_CHECKS (sizeof(checks) / sizeof(*checks))
 
 static void put_row(struct out *o, size_t i, bool json)
 {
-	struct state s = {""};
+	struct state s = {"", false};
 	bool ok = checks[i].check(&s);
+	const char *remedy =
+		s.denied && checks[i].permission ? checks[i].permission : checks[i].remedy;
 
 	if (!json) {
 		out_printf(o, "%-4s %-15s  %s\n", ok ? "ok" : "less", checks[i].name, s.is);
 		if (!ok)
 			out_printf(o, "%22smissing: %s\n%22sto change it: %s\n", "",
-				   checks[i].missing, "", checks[i].remedy);
+				   checks[i].missing, "", remedy);
 		return;
 	}
 	out_printf(o, "%s{\"name\":", i ? "," : "");
@@ -289,7 +300,7 @@ static void put_row(struct out *o, size_t i, bool json)
 	out_text(o, ",\"missing\":");
 	json_put(o, ok ? NULL : checks[i].missing);
 	out_text(o, ",\"remedy\":");
-	json_put(o, ok ? NULL : checks[i].remedy);
+	json_put(o, ok ? NULL : remedy);
 	out_text(o, "}");
 }
 
