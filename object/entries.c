@@ -86,10 +86,15 @@ static uint8_t never_by_name(const char *name, size_t n)
  * A function that each runtime exports which finds its frames by return addresses: OCaml's and
  * Haskell's collectors, V8, HotSpot.
  */
-static const char *const walkers[] = {"caml_main", "hs_init", "_ZN2v87Isolate10GetCurrentEv",
-				      "JNI_CreateJavaVM"};
+static const struct entry_runtime walkers[] = {
+	{"caml_main", "OCaml"},
+	{"hs_init", "Haskell"},
+	{"_ZN2v87Isolate10GetCurrentEv", "V8"},
+	{"JNI_CreateJavaVM", "HotSpot"},
+	{NULL, NULL},
+};
 
-const struct entry_copier entry_copiers[] = {
+const struct entry_runtime entry_copiers[] = {
 	{"PyInit__greenlet", "greenlet"},
 	{"initgreenlet", "greenlet"},
 	{"Init_continuation", "callcc of Ruby"},
@@ -97,24 +102,12 @@ const struct entry_copier entry_copiers[] = {
 	{NULL, NULL},
 };
 
-static const char *copier(const char *name, size_t n)
+static const char *runtime(const struct entry_runtime *r, const char *name, size_t n)
 {
-	const struct entry_copier *c;
-
-	for (c = entry_copiers; c->symbol; c++)
-		if (n == strlen(c->symbol) && !memcmp(name, c->symbol, n))
-			return c->what;
+	for (; r->symbol; r++)
+		if (n == strlen(r->symbol) && !memcmp(name, r->symbol, n))
+			return r->what;
 	return NULL;
-}
-
-static int is_walker(const char *name, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(walkers) / sizeof(*walkers); i++)
-		if (n == strlen(walkers[i]) && !memcmp(name, walkers[i], n))
-			return 1;
-	return 0;
 }
 
 /* A piece that the compiler has put elsewhere: NAME.cold, NAME.cold.N, NAME.part.N.cold */
@@ -166,8 +159,8 @@ static int add_named(struct entries *e, uint64_t at, uint64_t bytes, const char 
 	f.end = bytes && at + bytes > at ? at + bytes : 0;
 	f.is_part = (uint8_t)is_part(name, n);
 	f.never = never_by_name(name, n);
-	e->walks |= is_walker(name, n);
-	e->copies = e->copies ? e->copies : copier(name, n);
+	e->walks = e->walks ? e->walks : runtime(walkers, name, n);
+	e->copies = e->copies ? e->copies : runtime(entry_copiers, name, n);
 	return add(e, &f);
 }
 

@@ -66,11 +66,11 @@ struct entry {
 #define ENTRY_BY_SYMBOL 1u
 #define ENTRY_BY_FDE	2u
 
-/* What copies stacks elsewhere and back, by a function that its object exports. */
-struct entry_copier {
+/* What copies stacks elsewhere and back, or walks them, by a function that its object exports. */
+struct entry_runtime {
 	const char *symbol, *what;
 };
-extern const struct entry_copier entry_copiers[]; /* the last has no symbol */
+extern const struct entry_runtime entry_copiers[]; /* the last has no symbol */
 
 struct entries {
 	struct elf_image image;
@@ -80,8 +80,8 @@ struct entries {
 	uint8_t *marks; /* what is known of each byte of text_lo .. text_hi */
 	uint64_t work;	/* words of tables that may still be looked at */
 	int limited, has_rseq;
-	int walks; /* its code walks its own stacks by their return addresses: all is entry_only */
-	const char *copies; /* entry_copier.what: beside it there is no graph at all; or NULL */
+	const char *walks;  /* .what walks stacks by return addresses: all is entry_only; or NULL */
+	const char *copies; /* .what copies stacks: beside it there is no graph at all; or NULL */
 	int is_go; /* it is Go's: it moves its stacks, and checks where each of its threads is */
 	void *(*get)(size_t bytes); /* zeroed; NULL: there is none */
 	void (*put)(void *p, size_t bytes);

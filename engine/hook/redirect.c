@@ -17,6 +17,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
 #include "engine/core/function.h"
 #include "engine/core/unwind.h"
 #include "engine/hook/text/island_cfi.h"
@@ -180,6 +181,23 @@ static struct redirect *shrink(struct redirect *all, uint32_t room, uint32_t nr)
 	return rows;
 }
 
+/* `record` refuses function_graph of a program with this line (record_text.c). */
+static void report_walker(const struct object *o, const char *what)
+{
+	char text[384];
+	struct seq_buf s;
+
+	seq_init(&s, text, sizeof(text) - 1);
+	seq_puts(&s, what);
+	seq_puts(&s, " finds its callers by return addresses");
+	if (o->index) {
+		seq_puts(&s, " in ");
+		seq_puts(&s, o->path);
+	}
+	text[s.len] = 0;
+	area_status("no call is wrapped", text, 0);
+}
+
 struct redirect *redirect_scan(struct object *o, const struct elf_file *file, int *err)
 {
 	struct redirect *all, *rows = NULL;
@@ -201,6 +219,8 @@ struct redirect *redirect_scan(struct object *o, const struct elf_file *file, in
 		area_status("its code is relocated when it is loaded: not redirected", o->path, 0);
 	else if (all)
 		*err = add_all(o, &e, all);
+	if (all && e.walks)
+		report_walker(o, e.walks);
 	if (all)
 		rows = shrink(all, e.nr, object_row(o)->nr_functions);
 	if (object_row(o)->nr_functions && !rows)

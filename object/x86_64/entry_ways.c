@@ -534,7 +534,7 @@ void entries_find_ways(struct entries *e)
 		struct entry *f = &e->functions[i];
 
 		f->way = ENTRY_REFUSED;
-		f->entry_only |= (uint8_t)e->walks;
+		f->entry_only |= e->walks != NULL;
 		if (!f->is_part)
 			f->why = (uint8_t)choose(e, f);
 	}

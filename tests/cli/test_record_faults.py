@@ -142,10 +142,12 @@ def test_nothing_that_function_graph_can_follow(w):
     for name, flags in (("mcount", ("-pg",)), ("fentry", ("-pg", "-mfentry"))):
         w.compile(name, CALLS, "-fpatchable-function-entry=0", *flags)
         p = w.run("record", "-q", "-p", "function_graph", "--", f"./{name}", "calls", 3, status=125)
+        assert p.stdout == b"" and not os.path.exists(w.path("trace.dat")), p   # it did not run
         assert f"function_graph can follow no function of ./{name} (`vestige doctor ./{name}` says why); -p function" in p.stderr.decode(), p.stderr
         assert b"no function_graph" in w.run("doctor", f"./{name}", status=None).stdout
         w.run("record", "-q", "-p", "function", "--", f"./{name}", "calls", 3)
         assert w.run("report").stdout.count(b" leaf\n") == 6
+        os.remove(w.path("trace.dat"))
 
 
 def test_output(w):

@@ -258,6 +258,11 @@ def test_runtimes(w):
         assert re.search(rf"^    {name}: .*no function_graph", doctor, re.M), doctor
     w.run("record", "--unmodified", "-p", "function", "-q", "./camel")
     assert {"caml_main", "other", "main"} <= set(w.counts()), w.counts()
+    # refused before it runs
+    os.remove(w.path("trace.dat"))
+    told = w.run("record", "-p", "function_graph", "./camel", status=125).stderr.decode()
+    assert told == ("vestige: function_graph can follow no function of ./camel: OCaml finds its callers by return addresses; "
+                    "-p function records the calls\n") and not os.path.exists(w.path("trace.dat")), told
     subprocess.run(["objcopy", "--add-section", ".gopclntab=camel.c", "camel", "gopher"], cwd=w.dir, check=True)
     doctor = w.run("doctor", "--unmodified", "-v", "./gopher", status=1).stdout.decode()
     assert re.search(r"^    other: its object is of Go", doctor, re.M), doctor

@@ -253,6 +253,40 @@ bool record_needs_functions(const struct record_options *opt)
 	return !strcmp(opt->tracer, "function") || !strcmp(opt->tracer, "function_graph");
 }
 
+static bool wants_events(const struct record_options *opt)
+{
+	unsigned int i;
+
+	for (i = 0; i < opt->nr_patterns; i++)
+		if (opt->patterns[i].kind == 'e')
+			return true;
+	return false;
+}
+
+/* A graph of a program none of whose calls can be wrapped. Return: 0 or -EOPNOTSUPP with fail() set. */
+static int judge_graph(const struct record_options *opt, const struct launch *l,
+		       const struct meta *m)
+{
+	static const char none[] = "no call is wrapped: ";
+	char path[SHELL_WORD_BYTES];
+	const char *why = strstr(m->status, none);
+
+	if (strcmp(opt->tracer, "function_graph") || !m->nr_functions || meta_waits(m) ||
+	    l->script || wants_events(opt) || recorder_nr_wrapped(m))
+		return 0;
+	if (why)
+		why += strlen(none);
+	if (why)
+		return fail(EOPNOTSUPP,
+			    "function_graph can follow no function of %s: %.*s; -p function "
+			    "records the calls",
+			    l->image, (int)strcspn(why, "\n"), why);
+	return fail(EOPNOTSUPP,
+		    "function_graph can follow no function of %s (`vestige doctor %s` says why); "
+		    "-p function records the calls",
+		    l->image, shell_word(l->path, path));
+}
+
 int record_judge(const struct record_options *opt, const struct launch *l, const struct meta *m)
 {
 	int err;
@@ -260,6 +294,8 @@ int record_judge(const struct record_options *opt, const struct launch *l, const
 	if (!m)
 		return launch_no_engine(l);
 	err = judge_status(opt, m);
+	if (!err)
+		err = judge_graph(opt, l, m);
 	if (err)
 		return err;
 	if (!m->nr_functions && !meta_waits(m))
@@ -322,16 +358,6 @@ static void tell_nothing(const struct launch *l, const struct recorder_summary *
 		     "both have",
 		     l->image, cure(l), shell_word(l->path, path), l->areas_dir, l->areas_dir,
 		     l->areas_dir);
-}
-
-static bool wants_events(const struct record_options *opt)
-{
-	unsigned int i;
-
-	for (i = 0; i < opt->nr_patterns; i++)
-		if (opt->patterns[i].kind == 'e')
-			return true;
-	return false;
 }
 
 void record_report_losses(const struct record_options *opt, const char *areas_dir,

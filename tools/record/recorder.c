@@ -334,19 +334,25 @@ static void note_refusal(struct recorder_summary *s, const struct meta *meta)
 	snprintf(s->refused_exe, sizeof(s->refused_exe), "%s", meta->head.exe);
 }
 
+uint64_t recorder_nr_wrapped(const struct meta *m)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < m->nr_functions; i++)
+		nr += m->functions[i].how != AREA_BY_MCOUNT &&
+		      !(m->functions[i].flags &
+			(AREA_FUNCTION_PASSED_ON | AREA_FUNCTION_ENTRY_ONLY));
+	return nr;
+}
+
 static void sum_up(struct recorder *r, const struct meta *meta)
 {
 	struct meta_losses l = meta_losses(meta);
 	struct recorder_summary *s = &r->sum;
-	uint64_t enabled = 0, wrapped = 0;
+	uint64_t enabled = 0, wrapped = recorder_nr_wrapped(meta);
 
-	for (uint32_t i = 0; i < meta->nr_functions; i++) {
-		const struct area_function *f = &meta->functions[i];
-
-		enabled += f->enabled != 0;
-		wrapped += f->how != AREA_BY_MCOUNT &&
-			   !(f->flags & (AREA_FUNCTION_PASSED_ON | AREA_FUNCTION_ENTRY_ONLY));
-	}
+	for (uint32_t i = 0; i < meta->nr_functions; i++)
+		enabled += meta->functions[i].enabled != 0;
 	if (meta->nr_functions > s->nr_functions)
 		s->nr_functions = meta->nr_functions;
 	if (wrapped > s->nr_wrapped)

@@ -35,6 +35,9 @@ struct recorder_summary {
 	bool spool_failed;     /* a write to the spool has failed, after which no page is taken */
 };
 
+/* The number of functions of an image that function_graph can follow. */
+uint64_t recorder_nr_wrapped(const struct meta *m);
+
 /* A process that ran before it was recorded. */
 struct recorder_process {
 	int pid;

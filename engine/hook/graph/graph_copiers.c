@@ -44,7 +44,7 @@ void graph_report_refused(const char *what)
 
 static void look(const struct object *o)
 {
-	const struct entry_copier *c;
+	const struct entry_runtime *c;
 	struct seq_buf s;
 
 	for (c = entry_copiers; c->symbol && !refused; c++) {
