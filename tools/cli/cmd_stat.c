@@ -29,57 +29,34 @@ static const struct flag flags[] = {
 	{0, "json", NULL, "all of these settings as JSON", NULL, offsetof(struct flags, json)},
 	FLAGS_END};
 
-/* A text in memory that grows. */
-struct kept {
-	char *text;
-	size_t used;
-};
-
-static int keep(void *arg, const char *text, size_t bytes)
-{
-	struct kept *k = arg;
-	char *more = realloc(k->text, k->used + bytes + 1);
-
-	if (!more)
-		return -ENOMEM;
-	memcpy(more + k->used, text, bytes);
-	k->text = more;
-	k->used += bytes;
-	more[k->used] = '\0';
-	return 0;
-}
-
 /* Return: the file's text, to be freed; NULL: it is not there, not readable, or empty. */
 static char *text_of(struct target *t, const char *path)
 {
-	struct kept k = {0};
-	struct out o;
-	int err;
+	struct target_text text;
 
-	if (out_init_sink(&o, keep, &k))
+	if (target_read(t, path, &text))
 		return NULL;
-	err = t->ops->print(t, path, &o);
-	if (out_end(&o) || err) {
-		free(k.text);
+	if (!text.n) {
+		free(text.at);
 		return NULL;
 	}
-	if (k.text)
-		k.text[k.used - (k.text[k.used - 1] == '\n')] = '\0';
-	return k.text;
+	text.at[text.n - (text.at[text.n - 1] == '\n')] = '\0';
+	return text.at;
 }
 
 static int keep_name(void *arg, const char *name, bool is_dir)
 {
-	return is_dir && (keep(arg, name, strlen(name)) || keep(arg, "\n", 1));
+	return is_dir &&
+	       (target_text_add(arg, name, strlen(name)) || target_text_add(arg, "\n", 1));
 }
 
 /* Return: the folders in a folder, one a line, to be freed; NULL: none. */
 static char *folders(struct target *t, const char *dir)
 {
-	struct kept k = {0};
+	struct target_text k = {0};
 
 	t->ops->files(t, dir, keep_name, &k);
-	return k.text;
+	return k.at;
 }
 
 static char *line(char **rest)
@@ -278,16 +255,17 @@ static void put_latency(struct target *t)
 
 static int keep_file(void *arg, const char *name, bool is_dir)
 {
-	return !is_dir && (keep(arg, name, strlen(name)) || keep(arg, "\n", 1));
+	return !is_dir &&
+	       (target_text_add(arg, name, strlen(name)) || target_text_add(arg, "\n", 1));
 }
 
 static void put_options(struct target *t)
 {
-	struct kept names = {0};
+	struct target_text names = {0};
 	char path[300], *rest, *name, *on;
 
 	t->ops->files(t, "options", keep_file, &names);
-	rest = names.text;
+	rest = names.at;
 	printf("\nOptions:\n");
 	while ((name = line(&rest))) {
 		snprintf(path, sizeof(path), "options/%s", name);
@@ -296,7 +274,7 @@ static void put_options(struct target *t)
 			printf("   %s%s\n", *on == '1' ? "" : "no", name);
 		free(on);
 	}
-	free(names.text);
+	free(names.at);
 }
 
 static void put_instances(struct target *t)
@@ -354,11 +332,11 @@ static void json_event_lines(const char *system, const char *event, char *text, 
 
 static void json_options(struct json *j, struct target *t)
 {
-	struct kept names = {0};
+	struct target_text names = {0};
 	char path[300], *rest, *name, *on;
 
 	t->ops->files(t, "options", keep_file, &names);
-	rest = names.text;
+	rest = names.at;
 	json_open(j, "options", '{');
 	while ((name = line(&rest))) {
 		snprintf(path, sizeof(path), "options/%s", name);
@@ -368,7 +346,7 @@ static void json_options(struct json *j, struct target *t)
 		free(on);
 	}
 	json_close(j, '}');
-	free(names.text);
+	free(names.at);
 }
 
 static void put_json(struct target *t, const char *name, struct stat_of *s, const char *on)

@@ -229,39 +229,28 @@ static int put_clocks(struct list *s)
 	return put_file(s, "trace_clock");
 }
 
-static int keep_text(void *arg, const char *text, size_t bytes)
-{
-	return fwrite(text, 1, bytes, arg) == bytes ? 0 : -ENOMEM;
-}
-
 /* What @put prints, as an array: of its lines, or of its words. */
 static int put_array(struct list *s, struct json *j, const char *name, int (*put)(struct list *s),
 		     const char *between)
 {
-	char *text = NULL, *rest;
-	size_t bytes = 0;
-	FILE *kept = open_memstream(&text, &bytes);
+	struct target_text text = {0};
 	struct out o, *to = s->o;
-	int err, end;
+	char *rest;
+	int err;
 
-	if (!kept || out_init_sink(&o, keep_text, kept)) {
-		if (kept)
-			fclose(kept);
-		free(text);
+	if (out_init_sink(&o, target_text_add, &text))
 		return fail(ENOMEM, "out of memory");
-	}
 	s->o = &o;
 	err = put(s);
 	s->o = to;
-	end = out_end(&o);
-	if ((fclose(kept) || end) && !err)
+	if (out_end(&o) && !err)
 		err = fail(ENOMEM, "out of memory");
 	json_open(j, name, '[');
-	for (char *at = err ? NULL : strtok_r(text, between, &rest); at;
+	for (char *at = err || !text.at ? NULL : strtok_r(text.at, between, &rest); at;
 	     at = strtok_r(NULL, between, &rest))
 		json_text(j, NULL, at);
 	json_close(j, ']');
-	free(text);
+	free(text.at);
 	return err;
 }
 

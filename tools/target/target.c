@@ -76,9 +76,9 @@ int target_set(struct target *t, const char *path, const char *text)
 	return target_write(t, path, text, strlen(text), true);
 }
 
-static int keep(void *arg, const char *text, size_t bytes)
+int target_text_add(void *to, const char *text, size_t bytes)
 {
-	struct target_text *t = arg;
+	struct target_text *t = to;
 	char *more = realloc(t->at, t->n + bytes + 1);
 
 	if (!more)
@@ -96,11 +96,11 @@ int target_read(struct target *t, const char *path, struct target_text *text)
 	int err, end;
 
 	*text = (struct target_text){0};
-	if (out_init_sink(&o, keep, text))
+	if (out_init_sink(&o, target_text_add, text))
 		return fail(ENOMEM, "out of memory");
 	err = t->ops->print(t, path, &o);
 	end = out_end(&o);
-	if (!err && (end || (!text->at && keep(text, "", 0))))
+	if (!err && (end || (!text->at && target_text_add(text, "", 0))))
 		err = fail(ENOMEM, "out of memory");
 	if (err) {
 		free(text->at);

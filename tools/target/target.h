@@ -173,6 +173,9 @@ struct target_text {
 	size_t n; /* bytes, without the NUL */
 };
 
+/* target_text_add() - a sink of out_init_sink(): @to is a struct target_text, 0 at first. Return: 0 or -ENOMEM. */
+int target_text_add(void *to, const char *text, size_t bytes);
+
 /*
  * target_read() - read a control file. @text: on success its `at` is to be freed.
  * Return: 0 or -errno with fail() set.
