@@ -31,6 +31,14 @@ def of(w, *words, **how):
     return json.loads(w.run(*words, "--json", **how).stdout)
 
 
+def test_options(w):
+    """The same rows as the text, which is trace-cmd's."""
+    text, got = w.run("options").stdout.decode(), of(w, "options")
+    rows = [dict(re.findall(r"^ *(\w+):\t(.*)$", part, re.M)) for part in re.split(r"^[-=]{8,}$", text.split("\n\n")[0], flags=re.M)]
+    assert got["plugins"] == rows and {"plugin": "fgraph", "option": "depth", "desc": "Show the depth of each entry", "set": "0"} in rows, got
+    assert got["trace"] == re.findall(r"^  ([a-z-]+)$", text, re.M) and "funcgraph-proc" in got["trace"], got["trace"]
+
+
 def test_ls_stat_stack(w):
     with spinning(w, "ftrace=function"):
         names = w.run("ls").stdout.decode().splitlines()
