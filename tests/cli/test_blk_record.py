@@ -4,6 +4,7 @@
 the kernel's settings are as before."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -126,9 +127,56 @@ def test_drops_are_counted(w):
         assert lost > 0 and got + lost >= 4 * 900 * 4, err
 
 
+def stacks(lines):
+    """Each issue's sector with the message behind it."""
+    return [(int(sector), stack.split(" <- "))
+            for sector, stack in re.findall(r" D +[A-Z]+ (\d+) \+ \d+ \[.*\]\n.* m +N stack: (.*)\n", lines)]
+
+
+def test_stacks(w):
+    """Behind each issue its stack: that of the program's own system call, where it waits for the I/O."""
+    with Loop(w) as loop:
+        if not os.path.exists(TRACING + "events/block/block_rq_issue"):
+            raise Skip("the kernel has no block events")
+        p = loop.start(w, "--stack")
+        assert os.path.exists(TRACING + "instances/vestige-blk")
+        loop.write(n=10)
+        loop.write("read", n=5)
+        err = loop.end(p)
+        assert "no stack" not in err and not os.path.exists(TRACING + "instances/vestige-blk"), err
+        lines = tool(w, BIN, "blk", "parse", "-q", loop.name).stdout
+        got = stacks(lines)
+        assert [sector for sector, _ in got] == [8 * i for i in (*range(10), *range(5))], (got, lines)
+        assert len(got) == len(re.findall(r" D +[A-Z]+ \d+ \+", lines)), lines
+        for i, (_, stack) in enumerate(got):
+            assert ("ksys_write" if i < 10 else "ksys_read") in stack and stack[0].startswith("blk_mq_"), stack
+            assert stack[-1].startswith("entry_SYSCALL") or os.uname().machine != "x86_64", stack
+        assert "stack:" not in tool(w, BIN, "blk", "parse", "-q", "-a", "complete", loop.name).stdout
+        if shutil.which("blkparse"):
+            assert tool(w, "blkparse", "-q", "-i", loop.name).stdout == lines
+        if shutil.which("blkrawverify"):
+            assert tool(w, "blkrawverify", loop.name).returncode == 0
+
+
+def test_stacks_without_room(w):
+    """Issues whose stacks had no room are counted, and have none."""
+    with Loop(w) as loop:
+        if not os.path.exists(TRACING + "events/block/block_rq_issue"):
+            raise Skip("the kernel has no block events")
+        p = loop.start(w, "--stack", "-a", "issue", "-b", "8", "-n", "1")
+        p.send_signal(signal.SIGSTOP)
+        for _ in range(2):
+            loop.write(n=60)
+        p.send_signal(signal.SIGCONT)
+        err = loop.end(p)
+        lines = tool(w, BIN, "blk", "parse", "-q", loop.name).stdout
+        missing = int((re.search(r"(\d+) issues have no stack", err) or [0, 0])[1])
+        assert missing and missing + len(stacks(lines)) == len(re.findall(r" D +[A-Z]+ \d+ \+", lines)), (err, lines)
+
+
 def test_busy_and_killed(w):
     with Loop(w) as loop:
-        p = loop.start(w, "-q")
+        p = loop.start(w, "-q", *["--stack"] * os.path.exists(TRACING + "events/block/block_rq_issue"))
         second = tool(w, BIN, "blk", "record", "-w", "1", loop.dev)
         assert second.returncode == 1 and "another vestige blk record" in second.stderr, second
         p.kill()
@@ -138,6 +186,7 @@ def test_busy_and_killed(w):
         assert f"would restore {TRACING}current_tracer" in said and loop.enabled(), said
         assert tool(w, BIN, "clean").returncode == 0
         assert settings() == loop.before and not loop.enabled(), settings()
+        assert not os.path.exists(TRACING + "instances/vestige-blk")
         with open(f"/sys/class/block/{loop.name}/trace/enable", "w") as f:
             f.write("1")
         try:

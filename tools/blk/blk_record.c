@@ -26,6 +26,7 @@
 #include "tools/base/time_ns.h"
 #include "tools/blk/blk_format.h"
 #include "tools/blk/blk_settings.h"
+#include "tools/blk/blk_stack.h"
 
 #define LOOK_MS	   20
 #define PIPE_BYTES 65536u
@@ -67,6 +68,8 @@ struct record {
 	struct known *known; /* names, by pid */
 	size_t nr_known, room_known;
 	uint64_t other; /* records of other devices */
+	struct blk_stacks *stacks;
+	uint64_t without_stack; /* issues */
 };
 
 static int add_device(struct record *w, const char *name)
@@ -373,6 +376,24 @@ static int note_name(struct record *w, struct device *d, const struct blk_event 
 	return put(&d->of_cpu[of->cpu], &e, comm);
 }
 
+/* The stack of an issue is a message of the same time, which blkparse prints behind it. */
+static int put_stack(struct record *w, struct target *t, const struct blk_event *issue)
+{
+	const char *text = blk_stacks_of(w->stacks, issue->cpu, issue);
+	struct blk_event e = *issue;
+
+	if (!text) {
+		w->without_stack++;
+		return 0;
+	}
+	e.sequence = 0;
+	e.sector = e.bytes = e.error = 0;
+	e.pid = 0; /* blkparse prints 0 whatever it is */
+	e.action = BLK_NOTE_MESSAGE;
+	e.pdu_bytes = (uint16_t)strlen(text);
+	return put(t, &e, text);
+}
+
 static int take(struct record *w, unsigned int cpu, struct blk_event *e, const void *pdu)
 {
 	struct device *d = NULL;
@@ -393,7 +414,10 @@ static int take(struct record *w, unsigned int cpu, struct blk_event *e, const v
 	t = &d->of_cpu[cpu];
 	e->sequence = ++t->sequence;
 	t->events++;
-	return put(t, e, pdu);
+	err = put(t, e, pdu);
+	if (!err && w->stacks && BLK_HAS(e, BLK_CAT_ISSUE) && BLK_ACT(e->action) == BLK_ISSUE)
+		err = put_stack(w, t, e);
+	return err;
 }
 
 /* "CPU:1 [LOST 23 EVENTS]" is among the records. Return: its bytes; 0: more are to come. */
@@ -456,10 +480,13 @@ static int drain(struct record *w)
 
 		while (p->fd >= 0 &&
 		       (n = read(p->fd, p->buf + p->used, sizeof(p->buf) - p->used)) > 0) {
-			int err;
+			int err = 0;
 
 			p->used += (size_t)n;
-			err = take_records(w, cpu);
+			if (w->stacks)
+				err = blk_stacks_read(w->stacks, cpu);
+			if (!err)
+				err = take_records(w, cpu);
 			if (err)
 				return err;
 		}
@@ -520,11 +547,18 @@ static void put_sums(const struct record *w, uint64_t lost)
 			" KiB data\n",
 			events, lost, (bytes + 1023) >> 10);
 	}
+	if (w->without_stack)
+		fprintf(stderr,
+			"%" PRIu64 " issues have no stack: their buffer was full, -b or -n makes "
+			"it larger\n",
+			w->without_stack);
 }
 
 static int close_files(struct record *w)
 {
 	int err = 0;
+
+	blk_stacks_close(w->stacks);
 
 	for (size_t i = 0; i < w->nr_devices; i++) {
 		for (unsigned int cpu = 0; cpu < w->nr_cpus; cpu++) {
@@ -542,6 +576,20 @@ static int close_files(struct record *w)
 		if (w->pipes[cpu].fd >= 0)
 			close(w->pipes[cpu].fd);
 	free(w->pipes);
+	return err;
+}
+
+static int open_stacks(struct record *w)
+{
+	uint32_t *devices = calloc(w->nr_devices + 1, sizeof(*devices));
+	int err = devices ? 0 : fail(ENOMEM, "no memory for devices");
+
+	for (size_t i = 0; i < w->nr_devices && !err; i++)
+		devices[i] = w->devices[i].device;
+	if (!err)
+		err = blk_stacks_open(w->settings, devices, w->nr_devices, w->nr_cpus,
+				      w->f->buffer_kib, &w->stacks);
+	free(devices);
 	return err;
 }
 
@@ -588,6 +636,8 @@ int blk_record(const struct blk_record_flags *f)
 		err = open_files(&w);
 	if (!err)
 		err = clear_buffer();
+	if (!err && f->stack)
+		err = open_stacks(&w);
 	if (!err)
 		err = set_all(&w);
 	/* after the tracer: it does not change while a pipe is open */

@@ -21,6 +21,7 @@ struct blk_record_flags {
 	uint32_t pid;	     /* only requests of this process; 0: of all */
 	double seconds;	     /* 0: until a signal */
 	uint64_t buffer_kib; /* of each CPU */
+	bool stack;	     /* the kernel's stack of each issue, as a message behind it */
 	bool quiet;	     /* no sums on stderr */
 };
 

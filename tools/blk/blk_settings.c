@@ -12,7 +12,7 @@
 
 #include "tools/base/fail.h"
 
-/* A line "PATH VALUE" for each file, in the order of the changes. */
+/* A line "PATH VALUE" for each file, in the order of the changes; an instance is a PATH without. */
 #define STATE	  "/run/vestige-blk"
 #define LINES_MAX 512
 
@@ -54,6 +54,16 @@ static bool is_ours(const char *path)
 	       !strstr(path, "..");
 }
 
+/* Return: 0 or -errno with fail() set. */
+static int put_back_one(const char *path, const char *value)
+{
+	if (access(path, F_OK)) /* a device that is gone has no settings */
+		return 0;
+	if (*value)
+		return blk_settings_write(path, value);
+	return rmdir(path) ? fail_errno(errno, "cannot remove %s", path) : 0;
+}
+
 /* Put back what the file says. Return: 0 or the first error. */
 static int put_back(int fd, bool dry, void (*report)(const char *path))
 {
@@ -83,9 +93,8 @@ static int put_back(int fd, bool dry, void (*report)(const char *path))
 			continue;
 		if (report)
 			report(lines[nr]);
-		/* a device that is gone has no settings */
-		if (!dry && !access(lines[nr], F_OK)) {
-			int failed = blk_settings_write(lines[nr], value);
+		if (!dry) {
+			int failed = put_back_one(lines[nr], value);
 
 			if (!err)
 				err = failed;
@@ -145,6 +154,22 @@ int blk_settings_set(struct blk_settings *s, const char *path, const char *value
 		return fail_errno(errno, "cannot write %s", STATE);
 	err = blk_settings_write(path, value);
 	if (err && ftruncate(s->fd, at))
+		return fail_errno(errno, "cannot write %s", STATE);
+	return err;
+}
+
+int blk_settings_instance(struct blk_settings *s, const char *path)
+{
+	off_t at = lseek(s->fd, 0, SEEK_END);
+	int err;
+
+	if (at < 0 || dprintf(s->fd, "%s \n", path) < 0)
+		return fail_errno(errno, "cannot write %s", STATE);
+	if (!mkdir(path, 0700))
+		return 0;
+	err = fail_errno(errno, "cannot make the instance %s", path);
+	/* that of somebody else stays */
+	if (ftruncate(s->fd, at))
 		return fail_errno(errno, "cannot write %s", STATE);
 	return err;
 }

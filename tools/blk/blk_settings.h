@@ -23,6 +23,8 @@ int blk_settings_begin(struct blk_settings **out);
  */
 int blk_settings_set(struct blk_settings *s, const char *path, const char *value,
 		     const char *before);
+/* Make an instance of the tracing folder; blk_settings_end() removes it. Return: the same. */
+int blk_settings_instance(struct blk_settings *s, const char *path);
 /* Put all back, the last one first. Return: 0 or the first error. NULL: nothing. */
 int blk_settings_end(struct blk_settings *s);
 /* See blk_record_clean(). */

@@ -78,6 +78,8 @@ static const struct flag flags[] = {
 	 NULL, offsetof(struct options, record.output)},
 	{'D', "output-dir", "DIR", "the folder of the files", NULL,
 	 offsetof(struct options, record.folder)},
+	{0, "stack", NULL, "the kernel's stack of each issue, as a message behind it", NULL,
+	 offsetof(struct options, record.stack)},
 	{'q', "quiet", NULL, "no sums at the end", NULL, offsetof(struct options, record.quiet)},
 	FLAGS_END};
 
