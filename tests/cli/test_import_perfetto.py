@@ -43,7 +43,8 @@ packet { trusted_packet_sequence_id: 2 timestamp: 5000000 interned_data { event_
 	track_event { type: 1 name_iid: 1 track_uuid: 200 } }
 packet { trusted_packet_sequence_id: 1 timestamp: 5 track_event { type: 1 name_iid: 2 } }
 packet { trusted_packet_sequence_id: 1 timestamp: 2 track_event { type: 3 name: "here" debug_annotations { name: "text" string_value: "x=1" } } }
-packet { trusted_packet_sequence_id: 1 timestamp: 3 track_event { type: 2 } }
+packet { trusted_packet_sequence_id: 1 timestamp: 1 track_event { type: 3 name: "bare" } }
+packet { trusted_packet_sequence_id: 1 timestamp: 2 track_event { type: 2 } }
 packet { trusted_packet_sequence_id: 1 timestamp: 1 track_event { type: 2 } }
 packet { trusted_packet_sequence_id: 1 sequence_flags: 1 }
 packet { trusted_packet_sequence_id: 1 timestamp: 6000000 interned_data { event_names { iid: 1 name: "other" } }
@@ -87,7 +88,7 @@ def test_schema(w):
     assert got == {"worker;outer": 6000, "worker;outer;inner": 5000, "worker;other": 700, "a_queue;task": 300}, got
     assert b"1 packets of the kernel's records" in p.stderr, p.stderr
     report = w.run("report", "--format=trace", "a.pftrace").stdout.decode()
-    assert "/* here: x=1 */" in report and "worker-8" in report, report
+    assert "/* here: x=1 */" in report and "/* bare */" in report and "worker-8" in report, report
 
 
 def varint(n):

@@ -12,14 +12,14 @@
 #include "tools/base/fail.h"
 #include "tools/code/symbols.h"
 
-#define SYSTEM	    "imported"
+#define SYSTEM	    FORMATS_IMPORTED
 #define FIRST_ID    1000u
 #define MAX_EVENTS  8192u
 #define NO_EVENT    1u /* an id of ftrace's own */
 #define MAX_NAME    128u
 #define MAX_TEXT    4000u /* in a trace.dat a record is in one sub-buffer */
 #define LOC_AT	    8u
-#define TEXT_OFFSET IMPORT_EVENT_HEAD
+#define TEXT_OFFSET FORMATS_IMPORTED_TEXT
 
 static int no_memory(void)
 {

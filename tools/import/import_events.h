@@ -14,7 +14,7 @@
 #include "tools/reader/reader.h"
 
 /* What is in front of a text: the common fields, and where the text is. */
-#define IMPORT_EVENT_HEAD 12u
+#define IMPORT_EVENT_HEAD FORMATS_IMPORTED_TEXT
 
 /* Zeroed is empty. */
 struct import_events {

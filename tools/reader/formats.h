@@ -11,6 +11,10 @@
 
 #include "tools/code/symbols.h"
 
+/* The system of events that are texts of another tool's trace; where their one field, the text, is. */
+#define FORMATS_IMPORTED      "imported"
+#define FORMATS_IMPORTED_TEXT 12u
+
 struct dat_swap;
 struct tep_handle;
 

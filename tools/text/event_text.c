@@ -17,6 +17,7 @@
 #include <traceevent/trace-seq.h>
 
 #include "tools/code/symbols.h"
+#include "tools/reader/formats.h"
 #include "tools/text/ftrace_text.h"
 #include "tools/text/probe_text.h"
 #include "tools/text/synth_text.h"
@@ -227,6 +228,16 @@ bool event_text_is_stack(struct event_text *e, const struct record *rec)
 	ev = tep_find_event(e->r->tep, rec->event);
 	return ev && strcmp(ev->system, "ftrace") == 0 &&
 	       (strcmp(ev->name, "kernel_stack") == 0 || strcmp(ev->name, "user_stack") == 0);
+}
+
+const char *event_text_bare_name(struct event_text *e, const struct record *rec)
+{
+	const struct tep_event *ev = e->r->tep ? tep_find_event(e->r->tep, rec->event) : NULL;
+	bool bare = ev && !strcmp(ev->system, FORMATS_IMPORTED) &&
+		    rec->data_bytes > FORMATS_IMPORTED_TEXT &&
+		    !((const char *)rec->data)[FORMATS_IMPORTED_TEXT];
+
+	return bare ? ev->name : NULL;
 }
 
 bool event_text_body(struct event_text *e, struct out *o, const struct record *rec)

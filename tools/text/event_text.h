@@ -25,6 +25,8 @@ bool event_text_is_stack(struct event_text *e, const struct record *rec);
  * The same without the last newline. Return: whether one is due: the frames of a stack have theirs.
  */
 bool event_text_body(struct event_text *e, struct out *o, const struct record *rec);
+/* The name of another tool's event that has no text; NULL: it is none. */
+const char *event_text_bare_name(struct event_text *e, const struct record *rec);
 
 /*
  * place_put() - a place in the program's text as the options sym-offset and sym-addr have it:

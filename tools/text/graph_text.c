@@ -501,6 +501,7 @@ static void put_comment(struct graph_text *g, const struct record *rec)
 	char *p = put_context(g, line_room(g), rec, rec->ts);
 	char text[PRINTK_TEXT_BYTES];
 	struct record print = *rec;
+	const char *bare;
 
 	if (printk_text_take(g->r, &print, text))
 		rec = &print;
@@ -511,6 +512,8 @@ static void put_comment(struct graph_text *g, const struct record *rec)
 	out_done(g->o, PUT(p, "/* "));
 	if (rec->kind == RECORD_PRINT)
 		out_write(g->o, rec->data, rec->data_bytes);
+	else if (rec->kind == RECORD_EVENT && (bare = event_text_bare_name(g->events, rec)))
+		out_text(g->o, bare);
 	else if (rec->kind == RECORD_EVENT)
 		event_text_body(g->events, g->o, rec);
 	else
