@@ -37,17 +37,21 @@ class Server:
             port, self.token = re.search(r"127\.0\.0\.1:(\d+)/#token=([0-9a-f]+)", f.read()).groups()
         self.http = http.client.HTTPConnection("127.0.0.1", int(port), timeout=600)
 
-    def ask(self, what, **args):
+    def asked(self, what, **args):
+        """The answer as it comes: what the server takes, and not what this program makes of it."""
         self.http.request("GET", f"/api/{what}?{urllib.parse.urlencode(args)}", headers={"X-Vestige-Token": self.token})
         answer = self.http.getresponse()
         body = answer.read()
         assert answer.status == 200, (what, args, answer.status, body[:200])
-        return json.loads(body)
+        return body
+
+    def ask(self, what, **args):
+        return json.loads(self.asked(what, **args))
 
     def picture(self, info, begin, end):
-        """All rows of a range, as the page asks for them."""
+        """All rows of a range, as the page asks for them; not read."""
         rows = ",".join(f"{t}.{r}" for t, track in enumerate(info["tracks"]) for r in range(len(track["rows"])))
-        return self.ask("spans", rows=rows, pixel=max(1, int((end - begin) / WIDTH)), **{"from": int(begin), "to": int(end) + 1})
+        return self.asked("spans", rows=rows, pixel=max(1, int((end - begin) / WIDTH)), **{"from": int(begin), "to": int(end) + 1})
 
     def first_picture(self):
         """Seconds from the start of the program."""

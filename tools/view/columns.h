@@ -123,6 +123,7 @@ struct columns {
 	struct column_events events;
 	struct column_lost *lost;
 	size_t nr_lost, room_lost;
+	void *index; /* index_load(): in which the leaves of its rows lie; NULL */
 };
 
 /* Sees the columns while they are read. */

@@ -149,6 +149,7 @@ void columns_free(struct columns *c)
 	for (size_t i = 0; !c->parent && i < c->nr_texts; i++)
 		free(c->texts[i]);
 	free(c->tracks);
+	free(c->index);
 	if (!c->parent) {
 		free(c->names);
 		free(c->texts);

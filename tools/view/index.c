@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@
 #define MAX_NAMES   (1u << 28)
 #define OF_OTHERS   (S_IRWXG | S_IRWXO)
 #define BUFFER_SIZE (1u << 20)
+#define HUGE_PAGE   (2u << 20)
+#define PIECE	    (256u << 10) /* is hashed while it is in the CPU's cache */
 
 static uint64_t hash_on(uint64_t h, const void *data, size_t bytes)
 {
@@ -395,8 +398,7 @@ static int load_whole(struct cursor *at, const struct columns *c, size_t nr, str
 static int load_row(struct cursor *at, const struct columns *c, struct span_row *row)
 {
 	struct index_row head;
-	struct span_node *leaves;
-	const void *from;
+	const void *leaves;
 	uint64_t bytes;
 	int err;
 
@@ -405,15 +407,13 @@ static int load_row(struct cursor *at, const struct columns *c, struct span_row 
 	if (head.whole) {
 		err = head.nr <= SPAN_WHOLE ? load_whole(at, c, head.nr, row) : damaged();
 	} else {
-		bytes = (head.nr + SPAN_LEAF - 1) / SPAN_LEAF * sizeof(*leaves);
-		from = head.nr > SPAN_WHOLE ? take(at, bytes) : NULL;
-		if (!from)
-			return damaged();
-		leaves = malloc(bytes);
+		bytes = (head.nr + SPAN_LEAF - 1) / SPAN_LEAF * sizeof(struct span_node);
+		leaves = head.nr > SPAN_WHOLE ? take(at, bytes) : NULL;
 		if (!leaves)
-			return no_memory();
-		memcpy(leaves, from, bytes);
-		err = span_row_from_leaves(head.nr, leaves, (uint32_t)c->nr_names, row);
+			return damaged();
+		err = span_row_from_leaves(head.nr, (struct span_node *)(uintptr_t)leaves,
+					   (uint32_t)c->nr_names, row);
+		row->borrowed = true; /* they stay where they were read: columns.index */
 	}
 	/* all is within the times of the head: what begins before the first one has no place */
 	if (!err && row->nr &&
@@ -531,22 +531,40 @@ static int open_index(const char *path, const struct index_id *id, int *fd, stru
 	return err;
 }
 
+/* Fresh memory costs a fault a page: more than reading a large index, so it has huge pages. */
+static void *room_for(size_t bytes)
+{
+	void *room;
+
+	if (bytes < 2 * (size_t)HUGE_PAGE)
+		return malloc(bytes + 1);
+	if (posix_memalign(&room, HUGE_PAGE, bytes))
+		return NULL;
+	madvise(room, bytes, MADV_HUGEPAGE); /* where it cannot, they are small */
+	return room;
+}
+
 /* The data behind the head. @out: freed by the caller, NULL after an error. */
 static int read_rest(int fd, const struct index_head *head, unsigned char **out, size_t *bytes)
 {
-	size_t at = 0;
+	uint64_t hash = HASH_BYTES_SEED;
+	size_t at = 0, hashed = 0;
 	ssize_t n = 1;
 	int err = 0;
 
 	*bytes = head->file_bytes - sizeof(*head);
-	*out = malloc(*bytes + 1);
+	*out = room_for(*bytes);
 	if (!*out)
 		return no_memory();
 	while (at < *bytes && n > 0) {
-		n = read_at(fd, *out + at, *bytes - at, (off_t)(sizeof(*head) + at));
+		n = read_at(fd, *out + at, *bytes - at < PIECE ? *bytes - at : PIECE,
+			    (off_t)(sizeof(*head) + at));
 		at += n > 0 ? (size_t)n : 0;
+		/* a word that is not whole yet waits for the next piece */
+		hash = hash_on(hash, *out + hashed, at - hashed);
+		hashed = at & ~(size_t)7;
 	}
-	if (at != *bytes || head->hash != index_hash(*out, *bytes))
+	if (at != *bytes || head->hash != hash)
 		err = damaged();
 	if (err) {
 		free(*out);
@@ -577,7 +595,10 @@ int index_load(const char *index, const struct index_id *id, struct view *v, str
 		}
 		err = c && c->files ? load_all(&head, &at, c) : no_memory();
 	}
-	free(rest);
+	if (c)
+		c->index = rest;
+	else
+		free(rest);
 	if (err) {
 		columns_free(c);
 		return err;

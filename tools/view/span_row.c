@@ -61,7 +61,7 @@ void span_row_clear(struct span_row *row)
 	free(row->length);
 	free(row->name);
 	free(row->extra);
-	for (unsigned int i = 0; i < row->nr_levels; i++)
+	for (unsigned int i = row->borrowed; i < row->nr_levels; i++)
 		free(row->nodes[i]);
 	memset(row, 0, sizeof(*row));
 }

@@ -40,6 +40,7 @@ struct span_row {
 	size_t nr, room;
 	bool has_extra;			      /* set before the first span_row_add() */
 	bool outline;			      /* span_row_outline(): there is the tree alone */
+	bool borrowed;			      /* its leaves lie in another's memory */
 	struct span_node *nodes[SPAN_LEVELS]; /* [0] the leaves; the last level has one node */
 	size_t nr_nodes[SPAN_LEVELS];
 	unsigned int nr_levels;
@@ -79,7 +80,7 @@ int span_row_outline(const struct span_row *row, struct span_row *out);
 
 /*
  * span_row_from_leaves() - an outline of leaves that were stored.
- * @nr: spans of the row. @leaves: from malloc(), as many as that needs; owned by @out from now on.
+ * @nr: spans of the row. @leaves: from malloc(), as many as that needs; owned by @out from now on, if its @borrowed is not set then.
  * @nr_names: names that there are. Return: 0; -EINVAL: the leaves cannot be of a row; -ENOMEM. fail()
  * is set.
  */
