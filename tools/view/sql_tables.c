@@ -264,7 +264,7 @@ struct table_cursor {
 	int64_t rowid; /* rows given so far */
 	int64_t from, to, tid;
 	bool has_tid, done;
-	const char *name;	 /* NULL: all */
+	bool *named;		 /* is a name wanted, by its number; NULL: all are */
 	struct sql_order *order; /* NULL: as the sources are */
 };
 
@@ -315,7 +315,10 @@ static bool wants_names_in_order(const struct table *t, const sqlite3_index_info
 	return true;
 }
 
-/* Which of the conditions choose where reading begins and ends. SQLite looks at each again. */
+/*
+ * Which of the conditions choose where reading begins and ends. SQLite looks at each again, but for the name, which
+ * is compared once for each name.
+ */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
 	const struct table *t = ((struct table_vtab *)vtab)->t;
@@ -343,6 +346,7 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		if (by[i] < 0)
 			continue;
 		info->aConstraintUsage[by[i]].argvIndex = ++args;
+		info->aConstraintUsage[by[i]].omit = 1 << i == BY_NAME;
 		info->idxNum |= 1 << i;
 		info->estimatedCost /= 10;
 	}
@@ -367,7 +371,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 
 static int close_cursor(sqlite3_vtab_cursor *cur)
 {
-	sqlite3_free((void *)(uintptr_t)((struct table_cursor *)cur)->name);
+	sqlite3_free(((struct table_cursor *)cur)->named);
 	sql_order_free(((struct table_cursor *)cur)->order);
 	sqlite3_free(cur);
 	return SQLITE_OK;
@@ -407,22 +411,25 @@ static bool next_source(struct table_cursor *cur)
 	return true;
 }
 
+static bool has_name(const struct table_cursor *cur, const struct span_row *row, size_t nr)
+{
+	return !cur->named || cur->named[row->name[nr]];
+}
+
 /* The next entry that may fit, from the cursor's place on. */
 static void find_entry(struct table_cursor *cur)
 {
-	const struct table_vtab *v = (struct table_vtab *)cur->base.pVtab;
-	const struct columns *c = v->s->c;
-
 	if (cur->order) {
-		cur->done = !sql_order_next(cur->order, &cur->at);
+		do
+			cur->done = !sql_order_next(cur->order, &cur->at);
+		while (!cur->done && !has_name(cur, &cur->at.track->rows[cur->at.row], cur->at.nr));
 		return;
 	}
 	do {
 		const struct track *t = cur->at.track;
 		const struct span_row *row = t ? &t->rows[cur->at.row] : NULL;
 
-		while (cur->at.nr < cur->last && row && cur->name &&
-		       strcmp(c->names[row->name[cur->at.nr]].text, cur->name))
+		while (cur->at.nr < cur->last && row && !has_name(cur, row, cur->at.nr))
 			cur->at.nr++;
 		if (cur->at.nr < cur->last)
 			return;
@@ -477,6 +484,22 @@ static int64_t bound(sqlite3_value *v, bool lower)
 	return d > 9e18 ? INT64_MAX : (int64_t)d;
 }
 
+/* Which names are equal to @value; a text may have a zero in it. Return: a SQLite status. */
+static int choose_names(struct table_cursor *cur, const struct columns *c, sqlite3_value *value)
+{
+	int type = sqlite3_value_type(value);
+	bool may = type != SQLITE_NULL && type != SQLITE_BLOB;
+	const char *name = may ? (const char *)sqlite3_value_text(value) : NULL;
+
+	cur->named = sqlite3_malloc64(c->nr_names + 1);
+	if (!cur->named || (may && !name))
+		return SQLITE_NOMEM;
+	may = name && strlen(name) == (size_t)sqlite3_value_bytes(value);
+	for (size_t i = 0; i < c->nr_names; i++)
+		cur->named[i] = may && !strcmp(c->names[i].text, name);
+	return SQLITE_OK;
+}
+
 static int filter(sqlite3_vtab_cursor *base, int by, const char *text, int argc,
 		  sqlite3_value **argv)
 {
@@ -486,7 +509,7 @@ static int filter(sqlite3_vtab_cursor *base, int by, const char *text, int argc,
 
 	(void)text;
 	(void)argc;
-	sqlite3_free((void *)(uintptr_t)cur->name);
+	sqlite3_free(cur->named);
 	sql_order_free(cur->order);
 	*cur = (struct table_cursor){.base = cur->base, .to = INT64_MAX};
 	if (by & BY_FROM)
@@ -497,11 +520,8 @@ static int filter(sqlite3_vtab_cursor *base, int by, const char *text, int argc,
 		cur->has_tid = true;
 		cur->tid = sqlite3_value_int64(argv[arg - 1]);
 	}
-	if (by & BY_NAME && sqlite3_value_type(argv[arg]) == SQLITE_TEXT) {
-		cur->name = sqlite3_mprintf("%s", sqlite3_value_text(argv[arg]));
-		if (!cur->name)
-			return SQLITE_NOMEM;
-	}
+	if (by & BY_NAME && choose_names(cur, v->s->c, argv[arg]))
+		return SQLITE_NOMEM;
 	if (v->t->nr == nr_functions && !v->s->functions && make_functions(v->s))
 		return SQLITE_NOMEM;
 	if (v->t->nr)
