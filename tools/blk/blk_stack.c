@@ -123,7 +123,8 @@ static void drop(struct pipe *p, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		free(p->stacks[i].text);
-	memmove(p->stacks, p->stacks + nr, (p->nr - nr) * sizeof(*p->stacks));
+	if (nr < p->nr)
+		memmove(p->stacks, p->stacks + nr, (p->nr - nr) * sizeof(*p->stacks));
 	p->nr -= nr;
 }
 
