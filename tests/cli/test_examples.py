@@ -175,7 +175,10 @@ def run_script(w, page, script):
         text = text.replace(f"spool.{pid}", "spool.1234").replace("sleep 600", "sleep 1").replace("--flight 30s", "--flight 1s")
         text = LIVE.sub(lambda m: "timeout --preserve-status -k 30 -s INT 5 " + m[0], text)
         text = ANSWERS.sub(lambda m: m[0] + " || [ $? = 1 ]", text)
-        text = text.replace("./server &", "./server spin &") + "\nkill $(jobs -p) 2>/dev/null || :\nwait || :\n"
+        # a person types the next line later than this
+        there = "\nuntil vestige get tracing_on >/dev/null 2>&1; do sleep 0.1; done"
+        text = text.replace("LD_PRELOAD=libvestige.so ./server &", "LD_PRELOAD=libvestige.so ./server spin &" + there)
+        text = "trap 'kill $(jobs -p) 2>/dev/null || :; wait || :' EXIT\n" + text.replace("./server &", "./server spin &")
         env = dict(w.env, PATH=w.path("bin") + ":" + os.environ["PATH"], HOME=w.dir, PID=str(pid),
                    LD_LIBRARY_PATH=os.path.dirname(LIBRARY))
         p = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", text], cwd=w.dir, env=env, stdin=subprocess.DEVNULL,
