@@ -71,7 +71,7 @@ def test_chrome(w):
 {"ph":"M","name":"thread_name","pid":8,"tid":7,"args":{"name":"other"}},
 """)
     assert folded(w, t) == {'<...>;a_"é😀\\': 8251, '<...>;a_"é😀\\;b': 250, "other;c": 1000}, folded(w, t)
-    assert re.search(r"/\* here: *\*/", w.run("report", "--format=trace", t).stdout.decode()), w.run("report", "--format=trace", t).stdout
+    assert re.search(r"/\* here \*/", w.run("report", "--format=trace", t).stdout.decode()), w.run("report", "--format=trace", t).stdout
     for text, word in (('{"traceEvents":[{"ph":"X",}]}', b"key"), ('{"traceEvents":[{"ph":"X"', b"brace"), ('{"traceEvents":{}}', b"array"),
                        ('{"traceEvents":[]}', b"no record"), ('[{"ph":"\\q"}]', b"escape")):
         p = w.run("report", "--format=trace", written(w, "bad.json", text), status=1)
