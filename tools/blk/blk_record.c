@@ -559,7 +559,6 @@ static int close_files(struct record *w)
 	int err = 0;
 
 	blk_stacks_close(w->stacks);
-
 	for (size_t i = 0; i < w->nr_devices; i++) {
 		for (unsigned int cpu = 0; cpu < w->nr_cpus; cpu++) {
 			FILE *f = w->devices[i].of_cpu[cpu].file;
