@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See joined.h. Its head is a copy of the first reader's. Tests: tests/cli/test_record_kernel.py, test_buffers.py. */
+/* See joined.h. Its head is a copy of the first reader's. Tests: tests/unit/test_joined.c, tests/cli/test_buffers.py. */
 #include "tools/reader/joined.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 struct stream {
 	struct reader *of;
 	unsigned int buffer, cpu;
+	uint64_t lost; /* before the marks that were left out since the last record */
 };
 
 struct joined {
@@ -33,29 +34,39 @@ bool reader_is_clock_mark(const struct record *rec)
 	       !memcmp(rec->data, READER_CLOCK_MARK, n);
 }
 
-static int read_further(const struct stream *s, struct record *out, unsigned int max)
+/* What was lost before a mark is lost before the next record, or at the end. */
+static int read_further(struct stream *s, struct reader_cpu_stats *stats, struct record *out,
+			unsigned int max)
 {
 	int n, kept = 0;
 
 	while (!kept && (n = reader_read(s->of, s->cpu, out, max)) > 0) {
 		for (int i = 0; i < n; i++) {
+			s->lost = record_lost_sum(s->lost, out[i].lost);
 			if (reader_is_clock_mark(&out[i]))
 				continue;
 			out[kept] = out[i];
+			out[kept].lost = s->lost;
+			s->lost = 0;
 			out[kept].graph |= RECORD_OF_FURTHER;
 			out[kept++].process = RECORD_FURTHER_PROCESS + s->buffer;
 		}
+	}
+	if (!kept && !n && s->lost) {
+		stats->lost_at_end = record_lost_sum(stats->lost_at_end, s->lost);
+		s->lost = 0;
 	}
 	return kept ? kept : n;
 }
 
 static int joined_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
-	const struct stream *s = &of(r)->streams[cpu];
+	struct stream *s = &of(r)->streams[cpu];
 
 	if (r->stop && atomic_load_explicit(r->stop, memory_order_relaxed))
 		return fail(EINTR, "interrupted");
-	return s->buffer ? read_further(s, out, max) : reader_read(s->of, s->cpu, out, max);
+	return s->buffer ? read_further(s, &r->stats[cpu], out, max)
+			 : reader_read(s->of, s->cpu, out, max);
 }
 
 static void joined_close(struct reader *r)
@@ -73,6 +84,12 @@ static int joined_rewind(struct reader *r)
 
 	for (unsigned int i = 0; !err && i < in->nr_further; i++)
 		err = in->further[i]->ops->rewind(in->further[i]);
+	for (unsigned int i = 0; i < r->nr_cpus; i++) {
+		const struct stream *s = &of(r)->streams[i];
+
+		of(r)->streams[i].lost = 0;
+		r->stats[i].lost_at_end = s->of->stats ? s->of->stats[s->cpu].lost_at_end : 0;
+	}
 	return err;
 }
 
