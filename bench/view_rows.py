@@ -8,13 +8,18 @@ import os
 import random
 import re
 import signal
+import shutil
 import statistics
 import subprocess
+import sys
 import time
 import urllib.parse
 
 import harness
-from harness import VESTIGE, row, sh
+from harness import ROOT, VESTIGE, row, sh
+
+sys.path.insert(0, f"{ROOT}/tests/view")
+from web_packages import node_modules   # noqa: E402
 
 PROGRAM = """
 #include <stdlib.h>
@@ -33,7 +38,8 @@ class Server:
         env = {**os.environ, "XDG_RUNTIME_DIR": harness.folder, "XDG_CACHE_HOME": f"{harness.folder}/cache"}
         self.p = subprocess.Popen([VESTIGE, "view", *words], stdout=subprocess.PIPE, text=True, env=env, cwd=harness.folder)
         line = self.p.stdout.readline()
-        with open(re.search(r"file://(\S+\.html)", line)[1], encoding="utf-8") as f:
+        self.redirect = re.search(r"file://(\S+\.html)", line)[1]
+        with open(self.redirect, encoding="utf-8") as f:
             port, self.token = re.search(r"127\.0\.0\.1:(\d+)/#token=([0-9a-f]+)", f.read()).groups()
         self.http = http.client.HTTPConnection("127.0.0.1", int(port), timeout=600)
 
@@ -116,6 +122,16 @@ def zooms(server, info):
     return out
 
 
+def page_rows(server):
+    """The page in Chromium, which paints without a graphics card."""
+    env = {"HOME": harness.folder, "XDG_CONFIG_HOME": harness.folder, "XDG_CACHE_HOME": harness.folder}
+    text = sh("node", f"{harness.BENCH}/view_page.mjs", node_modules(), shutil.which("chromium"), server.redirect, env=env, timeout=600).stdout
+    for of in json.loads(text):
+        frame, size = statistics.median(of["frames"]), f"{of['width']}x{of['height']}"
+        row(f"page: a frame, {size}", f"{frame:.1f} ms", "<= 16 ms", frame <= 16, f"{of['nodes']} spans on the screen; the slowest {max(of['frames']):.1f} ms")
+        row(f"page: memory of its own, {size}", f"{of['bytes'] / 1e6:.0f} MB", "<= 300 MB", of["bytes"] <= 300e6)
+
+
 def bench_view():
     print("the viewer")
     source, dat = f"{harness.folder}/view.c", f"{harness.folder}/view.dat"
@@ -142,6 +158,7 @@ def bench_view():
             used = server.cpu()
             took = timed(lambda question=question: server.ask("sql", text=question))
             row(what, f"{took:.2f} s", f"<= {bar} s" if bar else "", took <= bar if bar else None, f"of CPU {server.cpu() - used:.2f} s")
+        page_rows(server)
     if not index:
         row("index", "not written", note="of a recording of over a million calls")
         return

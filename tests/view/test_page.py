@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """The page of `vestige view`: web/dist is what esbuild makes of web/src, and page.mjs uses it in a browser."""
-import hashlib
 import json
 import os
 import re
@@ -11,10 +10,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE_DIR"], "tests/cli"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from cli_test import Skip, main, need  # noqa: E402
 from test_view import PROGRAM, server  # noqa: E402
 from test_view_guest import files as guest_files  # noqa: E402
+from web_packages import WEB, Missing, node_modules  # noqa: E402
 
 # its threads wait for a lock
 LOCKING = PROGRAM.replace("volatile long sum;", "volatile long sum;\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;").replace(
@@ -26,39 +27,21 @@ int main(void) { int sum = 0; for (int i = 0; i < 40; i++) { sum += fib(18); usl
 """
 SOURCE = os.environ["SOURCE_DIR"]
 ONLY = os.environ.get("PAGE_TESTS", "").split()  # of page.mjs
-WEB = os.path.join(SOURCE, "tools/view/web")
-CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(SOURCE, ".cache"))
 
 
-def node_modules():
-    """The packages that package-lock.json names, installed once."""
+def packages():
     need("node")
     need("npm")
-    with open(os.path.join(WEB, "package-lock.json"), "rb") as f:
-        folder = os.path.join(CACHE, "node-" + hashlib.sha256(f.read()).hexdigest()[:16])
-    if not os.path.isdir(folder):
-        made = f"{folder}.{os.getpid()}"
-        os.makedirs(made)
-        try:
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(os.path.join(WEB, name), made)
-            for _ in range(2):
-                p = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=made, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, timeout=200, check=False)
-                if p.returncode == 0:
-                    break
-            else:
-                raise Skip("npm ci did not get the packages of tools/view/web: " + " ".join(p.stdout.split())[-300:])
-            os.rename(made, folder)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-    return os.path.join(folder, "node_modules")
+    try:
+        return node_modules()
+    except Missing as e:
+        raise Skip(str(e)) from e
 
 
 def test_bundle(w):
     """The types are right, and the script in the repository is built from the repository's
     sources."""
-    modules = node_modules()
+    modules = packages()
     shutil.copytree(os.path.join(WEB, "src"), w.path("src"))
     shutil.copy(os.path.join(WEB, "tsconfig.json"), w.dir)
     shutil.copy(os.path.join(WEB, "package.json"), w.dir)
@@ -85,7 +68,7 @@ def gaps(w):
 
 
 def test_page(w):
-    modules = node_modules()
+    modules = packages()
     chromium = shutil.which("chromium")
     if not chromium:
         raise Skip("no chromium")
