@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -184,6 +185,16 @@ def until(condition, what="waited too long", seconds=120):
         assert time.monotonic() < end, what
         time.sleep(0.01)
     return value
+
+
+def stop(p):
+    """Send SIGSTOP to a Popen, and wait until each of its threads has stopped."""
+    p.send_signal(signal.SIGSTOP)
+    tasks = f"/proc/{p.pid}/task"
+
+    def stopped():
+        return all(open(f"{tasks}/{t}/stat").read().rsplit(") ", 1)[1][0] == "T" for t in os.listdir(tasks))
+    until(stopped, f"process {p.pid} does not stop")
 
 
 class Beside:

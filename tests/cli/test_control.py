@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-from cli_test import BIN, LIBRARY, Beside, main, need, until
+from cli_test import BIN, LIBRARY, Beside, main, need, stop, until
 
 SOURCE = os.environ["SOURCE_DIR"]
 
@@ -40,14 +40,6 @@ def get(w, p, name):
 
 def put(w, p, *args, status=0):
     return w.run("set", "-P", p.pid, *args, status=status).stderr.decode()
-
-
-def stop(p):
-    """Send SIGSTOP, and wait until each thread has stopped."""
-    p.send_signal(signal.SIGSTOP)
-    tasks = f"/proc/{p.pid}/task"
-    while any(open(f"{tasks}/{t}/stat").read().rsplit(") ", 1)[1][0] != "T" for t in os.listdir(tasks)):
-        time.sleep(0.001)
 
 
 def said(p, word):

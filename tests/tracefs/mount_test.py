@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests/cli")
-from cli_test import BIN, Skip, main, need, nm, root, until  # noqa: E402, F401
+from cli_test import BIN, Skip, main, need, nm, root, stop, until  # noqa: E402, F401
 
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 
@@ -54,12 +54,7 @@ class Steps:
         self.p.stdin.flush()
 
     def stop(self):
-        """Send SIGSTOP, and wait until each thread has stopped."""
-        self.p.send_signal(signal.SIGSTOP)
-        tasks = f"/proc/{self.pid}/task"
-        while any(open(f"{tasks}/{t}/stat").read().rsplit(") ", 1)[1][0] != "T"
-                  for t in os.listdir(tasks)):
-            time.sleep(0.001)
+        stop(self.p)
 
     def end(self):
         with contextlib.suppress(ProcessLookupError):
