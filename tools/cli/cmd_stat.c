@@ -44,19 +44,26 @@ static char *text_of(struct target *t, const char *path)
 	return text.at;
 }
 
+struct wanted {
+	struct target_text names;
+	bool folders;
+};
+
 static int keep_name(void *arg, const char *name, bool is_dir)
 {
-	return is_dir &&
-	       (target_text_add(arg, name, strlen(name)) || target_text_add(arg, "\n", 1));
+	struct wanted *w = arg;
+
+	return is_dir == w->folders && (target_text_add(&w->names, name, strlen(name)) ||
+					target_text_add(&w->names, "\n", 1));
 }
 
-/* Return: the folders in a folder, one a line, to be freed; NULL: none. */
-static char *folders(struct target *t, const char *dir)
+/* Return: the files in a folder, or the folders, one a line, to be freed; NULL: none. */
+static char *names_in(struct target *t, const char *dir, bool of_folders)
 {
-	struct target_text k = {0};
+	struct wanted w = {.folders = of_folders};
 
-	t->ops->files(t, dir, keep_name, &k);
-	return k.at;
+	t->ops->files(t, dir, keep_name, &w);
+	return w.names.at;
 }
 
 static char *line(char **rest)
@@ -78,7 +85,7 @@ static void each_event(struct target *t, const char *system, const char *file,
 	char *names, *rest, *name, *text;
 
 	snprintf(dir, sizeof(dir), "events%s%s", system ? "/" : "", system ? system : "");
-	names = rest = folders(t, dir);
+	names = rest = names_in(t, dir, true);
 	while ((name = line(&rest))) {
 		if (!system) {
 			each_event(t, name, file, put, arg);
@@ -134,7 +141,7 @@ static void put_enabled(const char *system, const char *event, char *text, void 
 /* The systems whose file enable begins with @state: by name, or those of their events that are on. */
 static void put_systems(struct target *t, char state, const char *title)
 {
-	char *names = folders(t, "events"), *rest = names, *name, *text;
+	char *names = names_in(t, "events", true), *rest = names, *name, *text;
 	char path[300];
 	bool any = false, first;
 
@@ -253,19 +260,10 @@ static void put_latency(struct target *t)
 	free(text);
 }
 
-static int keep_file(void *arg, const char *name, bool is_dir)
-{
-	return !is_dir &&
-	       (target_text_add(arg, name, strlen(name)) || target_text_add(arg, "\n", 1));
-}
-
 static void put_options(struct target *t)
 {
-	struct target_text names = {0};
-	char path[300], *rest, *name, *on;
+	char path[300], *names = names_in(t, "options", false), *rest = names, *name, *on;
 
-	t->ops->files(t, "options", keep_file, &names);
-	rest = names.at;
 	printf("\nOptions:\n");
 	while ((name = line(&rest))) {
 		snprintf(path, sizeof(path), "options/%s", name);
@@ -274,12 +272,12 @@ static void put_options(struct target *t)
 			printf("   %s%s\n", *on == '1' ? "" : "no", name);
 		free(on);
 	}
-	free(names.at);
+	free(names);
 }
 
 static void put_instances(struct target *t)
 {
-	char *names = folders(t, "instances"), *rest = names, *name;
+	char *names = names_in(t, "instances", true), *rest = names, *name;
 
 	if (names)
 		printf("\nInstances:\n");
@@ -332,11 +330,8 @@ static void json_event_lines(const char *system, const char *event, char *text, 
 
 static void json_options(struct json *j, struct target *t)
 {
-	struct target_text names = {0};
-	char path[300], *rest, *name, *on;
+	char path[300], *names = names_in(t, "options", false), *rest = names, *name, *on;
 
-	t->ops->files(t, "options", keep_file, &names);
-	rest = names.at;
 	json_open(j, "options", '{');
 	while ((name = line(&rest))) {
 		snprintf(path, sizeof(path), "options/%s", name);
@@ -346,7 +341,7 @@ static void json_options(struct json *j, struct target *t)
 		free(on);
 	}
 	json_close(j, '}');
-	free(names.at);
+	free(names);
 }
 
 static void put_json(struct target *t, const char *name, struct stat_of *s, const char *on)
@@ -384,7 +379,7 @@ static void put_json(struct target *t, const char *name, struct stat_of *s, cons
 	if (s->flags.options)
 		json_options(&s->j, t);
 	if (!name) {
-		names = rest = folders(t, "instances");
+		names = rest = names_in(t, "instances", true);
 		json_open(&s->j, "instances", '[');
 		while ((one = line(&rest)))
 			json_text(&s->j, NULL, one);

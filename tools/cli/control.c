@@ -259,14 +259,9 @@ static const struct {
 
 bool control_is_empty(struct target *t, const char *file)
 {
-	struct target_text text;
-	bool empty;
+	char line[2];
 
-	if (target_read(t, file, &text))
-		return false;
-	empty = !text.at[0];
-	free(text.at);
-	return empty;
+	return !target_first_line(t, file, line, sizeof(line)) && !line[0];
 }
 
 int control_write(struct target *t, const char *path, const char *text, bool truncate)

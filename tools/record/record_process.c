@@ -68,19 +68,6 @@ static int open_pid(int pid, struct target **t)
 	return *t ? 0 : err;
 }
 
-/* The first line of a file. */
-static int first_line(struct target *t, const char *file, char *line, size_t room)
-{
-	struct target_text text;
-	int err = target_read(t, file, &text);
-
-	if (err)
-		return err;
-	snprintf(line, room, "%.*s", (int)strcspn(text.at, "\n"), text.at);
-	free(text.at);
-	return 0;
-}
-
 static bool has_kind(const struct record_options *opt, char kind)
 {
 	for (unsigned int i = 0; i < opt->nr_patterns; i++)
@@ -93,7 +80,7 @@ static bool has_kind(const struct record_options *opt, char kind)
 static int check_free(struct target *t, const struct record_options *opt)
 {
 	char line[128];
-	int err = first_line(t, "current_tracer", line, sizeof(line));
+	int err = target_first_line(t, "current_tracer", line, sizeof(line));
 
 	if (!err && strcmp(line, "nop") != 0)
 		return fail(EBUSY,
@@ -101,7 +88,7 @@ static int check_free(struct target *t, const struct record_options *opt)
 			    "%s` writes its records, `vestige reset -P %s` ends that",
 			    t->name, line, t->name, t->name);
 	if (!err)
-		err = first_line(t, "set_event", line, sizeof(line));
+		err = target_first_line(t, "set_event", line, sizeof(line));
 	if (!err && line[0])
 		return fail(EBUSY,
 			    "process %s records events already: `vestige extract -P %s` writes "
@@ -110,7 +97,7 @@ static int check_free(struct target *t, const struct record_options *opt)
 	for (size_t i = 0; i < NR_LISTS && !err; i++) {
 		if (!has_kind(opt, lists[i].kind))
 			continue;
-		err = first_line(t, lists[i].file, line, sizeof(line));
+		err = target_first_line(t, lists[i].file, line, sizeof(line));
 		if (!err && line[0] && strncmp(line, "####", 4) != 0)
 			return fail(EBUSY,
 				    "process %s has a filter in %s already: `vestige set -P %s %s "
@@ -140,7 +127,7 @@ static int keep(struct changes *c, struct target *t, const char *file)
 {
 	struct change *row = &c->rows[c->nr];
 	char line[128], *more;
-	int err = first_line(t, file, line, sizeof(line));
+	int err = target_first_line(t, file, line, sizeof(line));
 
 	if (err)
 		return err;
@@ -473,7 +460,7 @@ static int check_functions(struct changes *c, struct target *t, const struct rec
 	(void)c;
 	if (!record_needs_functions(opt))
 		return 0;
-	err = first_line(t, "enabled_functions", line, sizeof(line));
+	err = target_first_line(t, "enabled_functions", line, sizeof(line));
 	if (err || line[0])
 		return err;
 	return fail(ENODEV,

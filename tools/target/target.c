@@ -3,6 +3,7 @@
 #include "tools/target/target.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,4 +108,16 @@ int target_read(struct target *t, const char *path, struct target_text *text)
 		*text = (struct target_text){0};
 	}
 	return err;
+}
+
+int target_first_line(struct target *t, const char *path, char *line, size_t room)
+{
+	struct target_text text;
+	int err = target_read(t, path, &text);
+
+	if (err)
+		return err;
+	snprintf(line, room, "%.*s", (int)strcspn(text.at, "\n"), text.at);
+	free(text.at);
+	return 0;
 }

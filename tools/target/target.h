@@ -182,6 +182,13 @@ int target_text_add(void *to, const char *text, size_t bytes);
  */
 int target_read(struct target *t, const char *path, struct target_text *text);
 
+/*
+ * target_first_line() - the first line of a control file, without its end.
+ * @line: what @room bytes hold of it; "" where the file is empty.
+ * Return: 0 or -errno with fail() set.
+ */
+int target_first_line(struct target *t, const char *path, char *line, size_t room);
+
 /* A text that ends with NUL in place of what is there, as `echo TEXT > PATH`. */
 int target_set(struct target *t, const char *path, const char *text);
 
