@@ -8,7 +8,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests/cli")
 from cli_test import BIN, Skip, main, need, nm, root, stop, until  # noqa: E402, F401
