@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """vestige blk record on a loop device: stock tools read its files; counts, masks and a pipe work;
-the kernel's settings are as before."""
+the kernel's settings are as before; requests are found in the files and functions of a program."""
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 
-from cli_test import BIN, Skip, main, need, root, until
+from cli_test import BIN, Skip, main, need, root, spinning, until
 
 TRACING = "/sys/kernel/tracing/"
 FILES = ("current_tracer", "buffer_size_kb", "trace_clock", "tracing_on", "options/bin", "options/context-info", "options/overwrite")
@@ -196,6 +197,105 @@ def test_busy_and_killed(w):
             with open(f"/sys/class/block/{loop.name}/trace/enable", "w") as f:
                 f.write("0")
         assert settings() == loop.before
+
+
+# Counts by its own knowledge: 20 * 4096 bytes written, 10 * 8192 read, 16 * 4096 in fsync(), 8 * 4096 left.
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *buf;
+__attribute__((noinline)) int put_blocks(int fd) {
+	int ok = 1;
+	for (int i = 0; i < 20; i++) ok &= pwrite(fd, buf, 4096, (1 << 20) + i * 4096) == 4096;
+	return ok;
+}
+__attribute__((noinline)) int get_blocks(int fd) {
+	int ok = 1;
+	for (int i = 0; i < 10; i++) ok &= pread(fd, buf, 8192, (2 << 20) + i * 8192) == 8192;
+	return ok;
+}
+__attribute__((noinline)) int keep_pages(int fd) {
+	int ok = 1;
+	for (int i = 0; i < 16; i++) ok &= pwrite(fd, buf, 4096, i * 4096) == 4096;
+	return ok & !fsync(fd);
+}
+__attribute__((noinline)) int leave_pages(int fd) {
+	int ok = 1;
+	for (int i = 0; i < 8; i++) ok &= pwrite(fd, buf, 4096, (2 << 20) + i * 4096) == 4096;
+	return ok;
+}
+int main(int argc, char **argv) {
+	int direct = open(argv[1], O_RDWR | O_DIRECT), cached = open(argv[2], O_RDWR);
+	if (posix_memalign((void **)&buf, 4096, 8192)) return 1;
+	memset(buf, 7, 8192);
+	return direct < 0 || cached < 0 || !(put_blocks(direct) & get_blocks(direct) & keep_pages(cached) & leave_pages(cached));
+}
+"""
+SECTOR = 512
+
+
+def moved(loop):
+    """Bytes read and written, as the kernel counts them."""
+    n = read(f"/sys/class/block/{loop.name}/stat").split()
+    return int(n[2]) * SECTOR, int(n[6]) * SECTOR
+
+
+def test_program(w):
+    """The requests of a program, by file, system call and function: as it counts them, and as the kernel does."""
+    prog = w.compile("io", PROGRAM)
+    with Loop(w) as loop:
+        with open(f"{w.dir}/disk2", "wb") as f:
+            f.truncate(4 << 20)
+        loop2 = Loop.__new__(Loop)
+        loop2.file = f"{w.dir}/disk2"
+        with loop2, open(loop2.dev, "rb"):  # it stays open: close() of the program does not write
+            p = loop.start(w, loop2.dev)
+            before = moved(loop), moved(loop2)
+            done = w.run("record", "-q", "-p", "function_graph", "-e", "syscalls", "-e", "files:descriptor", "--", prog, loop.dev, loop2.dev)
+            os.sync()
+            until(lambda: moved(loop2)[1] - before[1][1] == 24 * 4096)
+            loop.end(p)
+            after = moved(loop), moved(loop2)
+        names = [loop.name, loop2.name]
+        text = w.run("blk", "times", "--trace", "trace.dat", *names).stdout.decode()
+        got = json.loads(w.run("blk", "times", "--json", "--trace", "trace.dat", *names).stdout)["program"]
+        assert not done.stderr, done
+
+        def row(table, name):
+            found = [r for r in got[table] if r["name"] == name]
+            assert len(found) == 1, (name, got[table])
+            return found[0]
+
+        def numbers(r):
+            return r["reads"], r["read_bytes"], r["writes"], r["write_bytes"]
+
+        direct, cached = row("files", loop.dev), row("files", loop2.dev)
+        assert numbers(direct) == (10, 81920, 20, 81920) and direct["complete"] == 30, direct
+        assert (cached["read_bytes"], cached["write_bytes"]) == (0, 65536) and cached["writes"], cached
+        assert numbers(row("functions", "put_blocks")) == (0, 0, 20, 81920), got
+        assert numbers(row("functions", "get_blocks")) == (10, 81920, 0, 0), got
+        assert row("functions", "keep_pages")["write_bytes"] == 65536 and not [r for r in got["functions"] if r["name"] == "leave_pages"], got
+        assert row("calls", "fsync")["write_bytes"] == 65536 and numbers(row("calls", "pwrite64")) == (0, 0, 20, 81920), got
+        # what was left in the page cache is of no call
+        assert all(not r["in_call"] for r in got["files"] if not r["name"] and r["of"] != "program"), got
+        kernel = [sum(after[d][i] - before[d][i] for d in (0, 1)) for i in (0, 1)]
+        for table in ("files", "calls", "functions"):
+            assert [sum(r[k] for r in got[table]) for k in ("read_bytes", "write_bytes")] == kernel, (table, got, kernel)
+        assert sum(r["write_bytes"] for r in got["files"] if r["of"] != "program") == 8 * 4096, got
+        assert f"  {loop.dev}\n" in text.partition("I/O by File")[2].partition("=====")[2], text
+        assert re.search(r"^ +0 +0\.0 +20 +80\.0 +\d\.\d+ +\d\.\d+  put_blocks$", text, re.M), text
+        assert w.run("blk", "times", *names).stdout.decode() == text.partition("\n==================== I/O by File")[0]
+        with spinning(w):
+            w.run("set", "trace_clock", "counter")
+            area = [a for a in os.listdir(w.areas) if re.fullmatch(r"\d+\.\d+", a)][0]
+            said = w.run("blk", "times", "--trace", f"{w.areas}/{area}", *names, status=1).stderr
+        assert b"clock 'counter'" in said, said
+        w.run("record", "-q", "-o", "later.dat", "--", "/bin/true")
+        later = w.run("blk", "times", "--trace", "later.dat", *names)
+        assert b"no time in common" in later.stderr and b"(other processes)" in later.stdout, later
 
 
 def test_errors(w):

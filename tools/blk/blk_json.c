@@ -147,11 +147,12 @@ static void put_device(struct json *j, const struct blk_device *d)
 	put_activity(j, &d->activity);
 }
 
-void blk_json_put(struct out *o, const struct blk_model *m)
+int blk_json_put(struct out *o, const struct blk_model *m)
 {
 	struct blk_device *d = NULL;
 	struct json j = {.o = o};
 	char name[32];
+	int err = 0;
 
 	json_open(&j, NULL, '{');
 	json_open(&j, "all", '{');
@@ -181,6 +182,9 @@ void blk_json_put(struct out *o, const struct blk_model *m)
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
+	if (m->f->program)
+		err = blk_ios_json(&j, &m->ios);
 	json_close(&j, '}');
 	out_text(o, "\n");
+	return err;
 }

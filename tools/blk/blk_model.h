@@ -57,6 +57,7 @@ struct blk_queued {
 	uint64_t sector, end;
 	uint64_t q_ns, g_ns, i_ns, m_ns, d_ns, s_ns;
 	size_t process;
+	size_t io; /* in blk_model.ios, of a program's */
 };
 
 struct blk_device {
@@ -101,6 +102,9 @@ struct blk_model {
 	struct blk_activity activity;
 	struct blk_ranges live;
 	uint64_t last_q_ns;
+	uint64_t zero_ns; /* time 0 by the machine's clock */
+	struct blk_ios
+		ios; /* in the order of their queueing; none without blk_times_flags.program */
 };
 
 static inline double blk_seconds(uint64_t ns)
@@ -126,6 +130,8 @@ extern const struct blk_step_row blk_step_rows[BLK_STEP_ROWS];
 
 /* The devices that are asked for (-D), in turn; @d NULL: the first one. NULL: there are no more. */
 struct blk_device *blk_next_device(const struct blk_model *m, struct blk_device *d);
+/* Is a device asked for (-D)? */
+bool blk_is_device_asked(const struct blk_model *m, uint32_t device);
 /* Is a process of that name asked for (-e)? */
 bool blk_is_program_asked(const struct blk_model *m, const char *name);
 
@@ -143,8 +149,8 @@ extern const enum blk_step blk_shares[BLK_SHARES];
 /* The end of the recording, before the tables: processes are by name, plugs end. */
 void blk_model_end(struct blk_model *m);
 
-/* Print all tables: as btt's text, or as JSON. */
-void blk_tables_put(struct out *o, const struct blk_model *m);
-void blk_json_put(struct out *o, const struct blk_model *m);
+/* Print all tables: as btt's text, or as JSON. Return: 0 or -errno with fail() set. */
+int blk_tables_put(struct out *o, const struct blk_model *m);
+int blk_json_put(struct out *o, const struct blk_model *m);
 
 #endif

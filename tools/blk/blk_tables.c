@@ -19,8 +19,7 @@ static const char *device_text(char text[32], uint32_t device)
 	return text;
 }
 
-/* Whether -D names it. */
-static bool is_asked(const struct blk_model *m, uint32_t device)
+bool blk_is_device_asked(const struct blk_model *m, uint32_t device)
 {
 	const char *p = m->f->devices;
 	unsigned int major, minor;
@@ -47,7 +46,7 @@ bool blk_is_program_asked(const struct blk_model *m, const char *name)
 struct blk_device *blk_next_device(const struct blk_model *m, struct blk_device *d)
 {
 	for (d = d ? d + 1 : m->devices; d && d < m->devices + m->nr_devices; d++)
-		if (is_asked(m, d->device))
+		if (blk_is_device_asked(m, d->device))
 			return d;
 	return NULL;
 }
@@ -545,7 +544,7 @@ void blk_model_end(struct blk_model *m)
 	}
 }
 
-void blk_tables_put(struct out *o, const struct blk_model *m)
+int blk_tables_put(struct out *o, const struct blk_model *m)
 {
 	if (m->f->all) {
 		put_processes(o, m);
@@ -562,4 +561,5 @@ void blk_tables_put(struct out *o, const struct blk_model *m)
 	if (m->f->all)
 		put_q2d(o, m);
 	put_activities(o, m);
+	return m->f->program ? blk_ios_put(o, &m->ios) : 0;
 }

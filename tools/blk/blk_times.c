@@ -229,6 +229,28 @@ static void add_q2q(uint64_t *last_ns, struct blk_sum *sums, bool remapper, uint
 	*last_ns = ns;
 }
 
+/* Keep a request for the tables of the program. @io: set to its number. */
+static int add_io(struct blk_model *m, const struct blk_event *e, size_t process, size_t *io)
+{
+	const char *name = m->processes[process].name;
+
+	*io = SIZE_MAX;
+	if (!m->f->program || !blk_is_device_asked(m, e->device) || !blk_is_program_asked(m, name))
+		return 0;
+	if (ARRAY_ROOM(m->ios.of, m->ios.nr, m->ios.room, 1024))
+		return no_memory();
+	*io = m->ios.nr++;
+	m->ios.of[*io] = (struct blk_io){
+		.ts_ns = m->zero_ns + e->time_ns,
+		.bytes = e->bytes,
+		.q2c_ns = BLK_IO_OPEN,
+		.tid = e->pid,
+		.of = strcmp(name, "kworker") != 0 ? BLK_IO_OTHER : BLK_IO_WRITEBACK,
+		.is_write = BLK_HAS(e, BLK_CAT_WRITE),
+	};
+	return 0;
+}
+
 static int take_queue(struct blk_model *m, struct blk_device *d, const struct blk_event *e)
 {
 	uint64_t end = e->sector + blk_sectors(e);
@@ -237,9 +259,11 @@ static int take_queue(struct blk_model *m, struct blk_device *d, const struct bl
 	struct blk_process *p;
 	struct blk_queued *q;
 	int err, side = BLK_LEFT;
-	size_t process;
+	size_t process, io;
 
 	err = get_process(m, e->pid, NULL, &process);
+	if (!err)
+		err = add_io(m, e, process, &io);
 	if (err)
 		return err;
 	q = malloc(sizeof(*q));
@@ -253,7 +277,8 @@ static int take_queue(struct blk_model *m, struct blk_device *d, const struct bl
 				 .m_ns = BLK_NEVER,
 				 .d_ns = BLK_NEVER,
 				 .s_ns = BLK_NEVER,
-				 .process = process};
+				 .process = process,
+				 .io = io};
 	for (; at && e->sector != queued_of(at)->sector; at = at->child[side]) {
 		side = e->sector > queued_of(at)->sector;
 		parent = at;
@@ -381,6 +406,8 @@ static int take_complete(struct blk_model *m, struct blk_device *d, const struct
 
 		add_step(m, d, q, blk_is_remapper(d->device) ? Q2C_DM : Q2C,
 			 between(q->q_ns, e->time_ns));
+		if (q->io < m->ios.nr)
+			m->ios.of[q->io].q2c_ns = between(q->q_ns, e->time_ns);
 		if (q->d_ns != BLK_NEVER) {
 			add_step(m, d, q, D2C, between(q->d_ns, e->time_ns));
 			if (!err)
@@ -490,6 +517,7 @@ static void model_free(struct blk_model *m)
 	free(m->activity.q.of);
 	free(m->activity.c.of);
 	free(m->live.of);
+	free(m->ios.of);
 }
 
 int blk_times(const struct blk_times_flags *f, struct out *o)
@@ -506,6 +534,7 @@ int blk_times(const struct blk_times_flags *f, struct out *o)
 	while (got > 0 && (got = blk_reader_next(r, &input, &rec)) > 0) {
 		double s = blk_seconds(rec.e.time_ns);
 
+		m.zero_ns = blk_reader_zero(r);
 		if (BLK_HAS(&rec.e, BLK_CAT_NOTIFY) || BLK_HAS(&rec.e, BLK_CAT_PC) || s < f->from_s)
 			continue;
 		if (f->to_s > 0 && s > f->to_s)
@@ -516,9 +545,11 @@ int blk_times(const struct blk_times_flags *f, struct out *o)
 	}
 	blk_reader_close(r);
 	err = got < 0 ? got : 0;
+	if (!err && f->program)
+		err = f->program->find(f->program->arg, m.ios.of, m.ios.nr);
 	if (!err) {
 		blk_model_end(&m);
-		f->json ? blk_json_put(o, &m) : blk_tables_put(o, &m);
+		err = f->json ? blk_json_put(o, &m) : blk_tables_put(o, &m);
 	}
 out:
 	model_free(&m);

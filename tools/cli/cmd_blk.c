@@ -16,6 +16,7 @@
 #include "tools/base/note.h"
 #include "tools/blk/blk_parse.h"
 #include "tools/blk/blk_times.h"
+#include "tools/cli/blk_program.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/cmd_blk.h"
 
@@ -236,7 +237,7 @@ static const struct command command_parse = {
 struct times_options {
 	struct blk_times_flags times;
 	struct inputs in;
-	const char *output;
+	const char *output, *trace;
 };
 
 static int take_times_input(const struct parsing *p, void *to, const char *value)
@@ -275,12 +276,30 @@ static const struct flag times_flags[] = {
 	 offsetof(struct times_options, times.programs)},
 	{'t', "time-start", "SECONDS", "only records from then on", take_second, 0},
 	{'T', "time-end", "SECONDS", "only records until then", take_second, 0},
+	{0, "trace", "FILE",
+	 "also the requests by file, system call and function of a program: FILE is its recording "
+	 "of the same time",
+	 NULL, offsetof(struct times_options, trace)},
 	{0, "json", NULL,
 	 "all tables as JSON, in seconds and sectors: of all, of each device and each process",
 	 NULL, offsetof(struct times_options, times.json)},
 	{'o', "output", "OUT", "write the tables to this file", NULL,
 	 offsetof(struct times_options, output)},
 	FLAGS_END};
+
+static int print_times(struct times_options *opt, struct out *o)
+{
+	struct blk_program program = {.find = blk_finder_find};
+	struct blk_finder *finder = NULL;
+	int err = opt->trace ? blk_finder_open(opt->trace, &finder) : 0;
+
+	program.arg = finder;
+	opt->times.program = finder ? &program : NULL;
+	if (!err)
+		err = blk_times(&opt->times, o);
+	blk_finder_close(finder);
+	return err;
+}
 
 static int run_times(const struct command *c, int argc, char **argv)
 {
@@ -293,7 +312,7 @@ static int run_times(const struct command *c, int argc, char **argv)
 	if (status < 0) {
 		opt.times.names = opt.in.names;
 		opt.times.nr_names = (unsigned int)opt.in.nr;
-		status = finish(&o, blk_times(&opt.times, &o), "the tables");
+		status = finish(&o, print_times(&opt, &o), "the tables");
 	}
 	free(opt.in.names);
 	return status;
@@ -311,7 +330,8 @@ static const struct command command_times = {
 		"of it (Q2C); merges, seeks, plugs, queue depth\nand active periods.\n"
 		"\n"
 		"  vestige blk times sda\n"
-		"  vestige blk times -A -e dd sda sdb\n",
+		"  vestige blk times -A -e dd sda sdb\n"
+		"  vestige blk times --trace trace.dat sda\n",
 	.flags = (const struct flag *const[]){times_flags, NULL},
 	.run = run_times,
 };
