@@ -5,7 +5,9 @@
  * calls changes; the sample's weight is the time until the next one, so times are exact. Other
  * records are markers. Times are milliseconds from the trace's beginning with six decimals.
  *
- * The format is by thread and by column, so all calls are in memory: 40 bytes each.
+ * The format is by thread and by column, so calls and markers are sorted, outside memory if there are
+ * many (sorter.h), and the texts of markers are in a file. Memory: 100 MB, and the tree of one thread's
+ * stacks, whatever the number of calls.
  * Tests: tests/cli/test_export_firefox.py.
  */
 #include <errno.h>
@@ -13,17 +15,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/analysis/call_tree.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/export/call_export.h"
+#include "tools/export/sorter.h"
 #include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/json.h"
 
-#define MAX_CALLS      6000000u	   /* 240 MB */
-#define MAX_TEXT_BYTES (64u << 20) /* of markers */
+#define SPANS_BYTES   (64u << 20)
+#define MARKERS_BYTES (16u << 20)
+#define TEXTS_BYTES   (1u << 16)
 
 struct span {
 	uint64_t track, start, end;
@@ -33,21 +38,23 @@ struct span {
 
 struct marker {
 	uint64_t ts;
-	size_t name, text; /* in texts */
+	uint64_t texts; /* where its name and its text are in the file of texts, each with a NUL */
+	uint32_t bytes; /* of both */
 	int32_t tid;
 };
 
 struct firefox {
 	struct other_text *text;
-	struct span *spans;
-	struct marker *markers;
+	struct sorter spans, markers;
+	/* the texts of markers: a file, and what is not in it yet; then one marker's */
+	int texts_fd; /* 0: none is open */
+	uint64_t texts_written;
 	char *texts;
-	size_t nr, room, nr_markers, room_markers, nr_texts, room_texts;
-	/* of the row that is written: its calls or markers, and the paths of its stacks */
-	const struct span *first;
-	size_t nr_of_row, nr_open, room_open;
-	const struct marker *first_marker;
-	size_t nr_markers_of_row;
+	size_t nr_texts, room_texts;
+	/* of the row that is written: its calls, its markers, and the paths of its stacks */
+	uint64_t track;
+	uint64_t nr_markers_of_row;
+	size_t nr_open, room_open;
 	struct call_tree tree;
 	struct open {
 		uint64_t end;
@@ -60,88 +67,6 @@ struct firefox {
 static int no_memory(void)
 {
 	return fail(ENOMEM, "out of memory");
-}
-
-static int firefox_begin(struct call_export *x)
-{
-	struct firefox *own = x->own;
-
-	own->text = other_text_new(x->v->r);
-	return own->text ? 0 : -ENOMEM;
-}
-
-static void firefox_call(struct call_export *x, const struct call *call, const struct call *parent,
-			 const struct call_function *fn)
-{
-	struct firefox *own = x->own;
-
-	(void)parent;
-	(void)fn;
-	if (own->nr == MAX_CALLS)
-		x->err = fail(EFBIG,
-			      "more than %u calls: choose a part by --time-range, --tids or "
-			      "--functions",
-			      MAX_CALLS);
-	else if (ARRAY_ROOM(own->spans, own->nr, own->room, 4096))
-		x->err = no_memory();
-	else
-		own->spans[own->nr++] = (struct span){.track = call_export_track(x, call),
-						      .start = call->start,
-						      .end = call->end,
-						      .function = (uint32_t)call->data,
-						      .depth = call->depth,
-						      .tid = call->pid};
-}
-
-static size_t keep(struct call_export *x, const char *text)
-{
-	struct firefox *own = x->own;
-	size_t bytes = strlen(text) + 1, at = own->nr_texts;
-
-	if (bytes > MAX_TEXT_BYTES - own->nr_texts) {
-		x->err = fail(EFBIG,
-			      "the texts of events are more than %u MB: choose a part by "
-			      "--time-range",
-			      MAX_TEXT_BYTES >> 20);
-		return 0;
-	}
-	while (own->room_texts - own->nr_texts < bytes) {
-		size_t room = own->room_texts ? 2 * own->room_texts : 1 << 16;
-		char *more = realloc(own->texts, room);
-
-		if (!more) {
-			x->err = no_memory();
-			return 0;
-		}
-		own->texts = more;
-		own->room_texts = room;
-	}
-	memcpy(own->texts + at, text, bytes);
-	own->nr_texts += bytes;
-	return at;
-}
-
-static void firefox_other(struct call_export *x, const struct record *rec)
-{
-	struct firefox *own = x->own;
-	struct marker m = {.ts = rec->ts, .tid = rec->pid};
-	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
-	char *with = NULL;
-
-	x->err = other_text_take(own->text, rec, &name, &text);
-	if (*buffer && !x->err && asprintf(&with, "%s: %s", buffer, name) < 0) {
-		with = NULL;
-		x->err = no_memory();
-	}
-	if (!x->err)
-		m.name = keep(x, with ? with : name);
-	free(with);
-	if (!x->err)
-		m.text = keep(x, text);
-	if (!x->err && ARRAY_ROOM(own->markers, own->nr_markers, own->room_markers, 256))
-		x->err = no_memory();
-	if (!x->err)
-		own->markers[own->nr_markers++] = m;
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -163,7 +88,135 @@ static int compare_markers(const void *a, const void *b)
 
 	if (m->tid != n->tid)
 		return m->tid < n->tid ? -1 : 1;
-	return m->ts < n->ts ? -1 : m->ts > n->ts;
+	if (m->ts != n->ts)
+		return m->ts < n->ts ? -1 : 1;
+	return m->texts < n->texts ? -1 : m->texts > n->texts;
+}
+
+static int firefox_begin(struct call_export *x)
+{
+	struct firefox *own = x->own;
+	const char *beside = x->to_stdout ? "-" : x->path;
+
+	sorter_init(&own->spans, sizeof(struct span), compare_spans, SPANS_BYTES, beside);
+	sorter_init(&own->markers, sizeof(struct marker), compare_markers, MARKERS_BYTES, beside);
+	own->text = other_text_new(x->v->r);
+	return own->text ? 0 : -ENOMEM;
+}
+
+static void firefox_call(struct call_export *x, const struct call *call, const struct call *parent,
+			 const struct call_function *fn)
+{
+	struct firefox *own = x->own;
+	struct span span = {.track = call_export_track(x, call),
+			    .start = call->start,
+			    .end = call->end,
+			    .function = (uint32_t)call->data,
+			    .depth = call->depth,
+			    .tid = call->pid};
+
+	(void)parent;
+	(void)fn;
+	if (!x->err)
+		x->err = sorter_add(&own->spans, &span);
+}
+
+/* The texts go to the file. */
+static void write_texts(struct call_export *x)
+{
+	struct firefox *own = x->own;
+
+	if (!own->texts_fd && !x->err) {
+		own->texts_fd = sorter_file(x->to_stdout ? "-" : x->path);
+		if (own->texts_fd < 0) {
+			x->err = own->texts_fd;
+			own->texts_fd = 0;
+		}
+	}
+	for (size_t at = 0; at < own->nr_texts && !x->err;) {
+		ssize_t n = write(own->texts_fd, own->texts + at, own->nr_texts - at);
+
+		if (n < 0 && errno != EINTR)
+			x->err = fail_errno(errno, "cannot write a temporary file");
+		at += n > 0 ? (size_t)n : 0;
+	}
+	own->texts_written += own->nr_texts;
+	own->nr_texts = 0;
+}
+
+/* Room for @bytes more texts. */
+static void texts_room(struct call_export *x, size_t bytes)
+{
+	struct firefox *own = x->own;
+	size_t room = bytes > TEXTS_BYTES ? bytes : TEXTS_BYTES;
+	char *more;
+
+	if (own->nr_texts + bytes > TEXTS_BYTES)
+		write_texts(x);
+	if (own->nr_texts + bytes <= own->room_texts || x->err)
+		return;
+	more = realloc(own->texts, room);
+	if (!more) {
+		x->err = no_memory();
+		return;
+	}
+	own->texts = more;
+	own->room_texts = room;
+}
+
+static void keep(struct call_export *x, const char *text)
+{
+	struct firefox *own = x->own;
+	size_t bytes = strlen(text) + 1;
+
+	texts_room(x, bytes);
+	if (x->err)
+		return;
+	memcpy(own->texts + own->nr_texts, text, bytes);
+	own->nr_texts += bytes;
+}
+
+static void firefox_other(struct call_export *x, const struct record *rec)
+{
+	struct firefox *own = x->own;
+	struct marker m = {
+		.ts = rec->ts, .tid = rec->pid, .texts = own->texts_written + own->nr_texts};
+	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
+	char *with = NULL;
+
+	x->err = other_text_take(own->text, rec, &name, &text);
+	if (*buffer && !x->err && asprintf(&with, "%s: %s", buffer, name) < 0) {
+		with = NULL;
+		x->err = no_memory();
+	}
+	if (!x->err)
+		keep(x, with ? with : name);
+	free(with);
+	if (!x->err)
+		keep(x, text);
+	m.bytes = (uint32_t)(own->texts_written + own->nr_texts - m.texts);
+	if (!x->err)
+		x->err = sorter_add(&own->markers, &m);
+}
+
+/* The name and the text of a marker. Borrowed until the next call. NULL: x->err. */
+static const char *marker_texts(struct call_export *x, const struct marker *m)
+{
+	struct firefox *own = x->own;
+
+	if (m->bytes > own->room_texts) /* it was written: nr_texts is 0 */
+		texts_room(x, m->bytes);
+	for (size_t at = 0; at < m->bytes && !x->err;) {
+		ssize_t n = pread(own->texts_fd, own->texts + at, m->bytes - at,
+				  (off_t)(m->texts + at));
+
+		if (!n)
+			x->err = fail(EIO, "a temporary file is shorter than was written");
+		else if (n < 0 && errno != EINTR)
+			x->err = fail_errno(errno, "cannot read a temporary file");
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return x->err ? NULL : own->texts;
 }
 
 /* A column of samples. */
@@ -198,20 +251,44 @@ static void put_sample(struct call_export *x, struct walk *w, uint64_t from, uin
 		put_ms(&x->o, to - from);
 }
 
+/* The next call of the row; NULL: there are no more. Borrowed until the next call. */
+static const struct span *next_span(struct firefox *own)
+{
+	const struct span *s = sorter_peek(&own->spans);
+
+	return s && s->track == own->track ? sorter_next(&own->spans) : NULL;
+}
+
+/* The same of its markers. */
+static const struct marker *next_marker(struct firefox *own)
+{
+	const struct marker *m = sorter_peek(&own->markers);
+
+	return m && (uint32_t)m->tid == own->track ? sorter_next(&own->markers) : NULL;
+}
+
 /* The samples of the row, in order of time. Return: how many there are. */
 static uint64_t put_samples(struct call_export *x, enum column column)
 {
 	struct firefox *own = x->own;
 	struct walk w = {.column = column, .first_ts = x->v->first_ts};
-	uint64_t now = own->nr_of_row ? own->first->start : 0;
+	const struct span *s;
+	uint64_t now = 0;
+	bool any = false;
 
+	if (!x->err)
+		x->err = sorter_back(&own->spans);
 	own->nr_open = 0;
-	for (size_t i = 0; i <= own->nr_of_row && !x->err; i++) {
-		const struct span *s = i < own->nr_of_row ? &own->first[i] : NULL;
-		uint64_t end = s ? s->end : 0;
+	do {
 		struct open *top;
 		uint32_t node;
+		uint64_t end;
 
+		s = next_span(own);
+		end = s ? s->end : 0;
+		if (!any)
+			now = s ? s->start : 0;
+		any = true;
 		while (own->nr_open && (!s || own->open[own->nr_open - 1].end <= s->start)) {
 			top = &own->open[--own->nr_open];
 			put_sample(x, &w, now, top->end, top->node);
@@ -234,7 +311,9 @@ static uint64_t put_samples(struct call_export *x, enum column column)
 			x->err = no_memory();
 		else
 			own->open[own->nr_open++] = (struct open){end, node};
-	}
+	} while (s && !x->err);
+	if (!x->err)
+		x->err = own->spans.err;
 	return w.nr;
 }
 
@@ -312,6 +391,16 @@ static void put_tables(struct call_export *x, uint32_t nr)
 	out_text(&x->o, "]},\n");
 }
 
+/* The first marker of the row, again. */
+static const struct marker *first_marker(struct call_export *x)
+{
+	struct firefox *own = x->own;
+
+	if (!x->err)
+		x->err = sorter_back(&own->markers);
+	return x->err ? NULL : next_marker(own);
+}
+
 /* Functions, then their objects, then the markers' names. */
 static void put_strings(struct call_export *x)
 {
@@ -337,10 +426,14 @@ static void put_strings(struct call_export *x)
 						: call_export_name(fn, buf));
 		}
 	}
-	for (size_t i = 0; i < own->nr_markers_of_row; i++) {
+	for (const struct marker *m = first_marker(x); m; m = next_marker(own)) {
+		const char *texts = marker_texts(x, m);
+
+		if (!texts)
+			break;
 		out_text(&x->o, comma);
 		comma = ",";
-		json_put(&x->o, own->texts + own->first_marker[i].name);
+		json_put(&x->o, texts);
 	}
 	out_text(&x->o, "],\n");
 }
@@ -348,26 +441,30 @@ static void put_strings(struct call_export *x)
 static void put_markers(struct call_export *x, uint32_t nr_functions)
 {
 	struct firefox *own = x->own;
-	const struct marker *m = own->first_marker;
-	size_t nr = own->nr_markers_of_row;
+	size_t nr = own->nr_markers_of_row, i = 0;
 
 	out_printf(&x->o, "\"markers\":{\"length\":%zu", nr);
 	put_same(x, "category", nr, "0");
 	put_same(x, "phase", nr, "0");
 	put_same(x, "endTime", nr, "null");
 	out_text(&x->o, ",\"startTime\":[");
-	for (size_t i = 0; i < nr; i++) {
-		out_text(&x->o, i ? "," : "");
-		put_ms(&x->o, m[i].ts > x->v->first_ts ? m[i].ts - x->v->first_ts : 0);
+	for (const struct marker *m = first_marker(x); m; m = next_marker(own)) {
+		out_text(&x->o, i++ ? "," : "");
+		put_ms(&x->o, m->ts > x->v->first_ts ? m->ts - x->v->first_ts : 0);
 	}
 	out_text(&x->o, "],\"name\":[");
-	for (size_t i = 0; i < nr; i++)
+	for (i = 0; i < nr && !x->o.err; i++)
 		out_printf(&x->o, i ? ",%zu" : "%zu", 2 * (size_t)nr_functions + i);
 	out_text(&x->o, "],\"data\":[");
-	for (size_t i = 0; i < nr; i++) {
+	i = 0;
+	for (const struct marker *m = first_marker(x); m; m = next_marker(own)) {
+		const char *texts = marker_texts(x, m);
+
+		if (!texts)
+			break;
 		out_text(&x->o,
-			 i ? ",{\"type\":\"event\",\"text\":" : "{\"type\":\"event\",\"text\":");
-		json_put(&x->o, own->texts + m[i].text);
+			 i++ ? ",{\"type\":\"event\",\"text\":" : "{\"type\":\"event\",\"text\":");
+		json_put(&x->o, texts + strlen(texts) + 1);
 		out_text(&x->o, "}");
 	}
 	out_text(&x->o, "]},\n");
@@ -417,27 +514,31 @@ static void put_row(struct call_export *x, uint64_t track, int32_t tid)
 static void put_rows(struct call_export *x)
 {
 	struct firefox *own = x->own;
-	size_t i = 0, k = 0;
+	bool any = false;
 
-	for (bool any = false; !x->err && !x->o.err && (i < own->nr || k < own->nr_markers);
-	     any = true) {
-		uint64_t track = i < own->nr ? own->spans[i].track : UINT64_MAX;
-		uint64_t of_marker =
-			k < own->nr_markers ? (uint32_t)own->markers[k].tid : UINT64_MAX;
+	while (!x->err && !x->o.err) {
+		const struct span *s = sorter_peek(&own->spans);
+		const struct marker *m = sorter_peek(&own->markers);
+		uint64_t of_marker = m ? (uint32_t)m->tid : UINT64_MAX;
 		int32_t tid;
 
-		if (of_marker < track)
-			track = of_marker;
-		own->first = own->spans + i;
-		own->first_marker = own->markers + k;
-		for (own->nr_of_row = 0; i < own->nr && own->spans[i].track == track; i++)
-			own->nr_of_row++;
+		x->err = own->spans.err ? own->spans.err : own->markers.err;
+		if (x->err || (!s && !m))
+			break;
+		own->track = s ? s->track : UINT64_MAX;
+		tid = s ? s->tid : 0;
+		if (of_marker < own->track) {
+			own->track = of_marker;
+			tid = m->tid;
+		}
+		sorter_mark(&own->spans);
+		sorter_mark(&own->markers);
 		own->nr_markers_of_row = 0;
-		for (; k < own->nr_markers && (uint32_t)own->markers[k].tid == track; k++)
+		while (next_marker(own))
 			own->nr_markers_of_row++;
-		tid = own->nr_of_row ? own->first->tid : own->first_marker->tid;
 		out_text(&x->o, any ? ",\n" : "\n");
-		put_row(x, track, tid);
+		any = true;
+		put_row(x, own->track, tid);
 	}
 }
 
@@ -451,10 +552,12 @@ static void firefox_end(struct call_export *x)
 		x->err = no_memory();
 		return;
 	}
-	if (own->nr)
-		qsort(own->spans, own->nr, sizeof(*own->spans), compare_spans);
-	if (own->nr_markers)
-		qsort(own->markers, own->nr_markers, sizeof(*own->markers), compare_markers);
+	if (own->nr_texts || own->texts_written)
+		write_texts(x);
+	if (!x->err)
+		x->err = sorter_end(&own->spans);
+	if (!x->err)
+		x->err = sorter_end(&own->markers);
 	out_text(&x->o, "{\"meta\":{\"preprocessedProfileVersion\":54,\"version\":24,"
 			"\"interval\":0.000001,\"startTime\":0,\"processType\":0,\"product\":");
 	json_put(&x->o, *x->v->r->cmdline ? x->v->r->cmdline : "vestige");
@@ -480,8 +583,10 @@ static void firefox_free(struct call_export *x)
 	other_text_free(own->text);
 	if (own->tree.nodes)
 		call_tree_clear(&own->tree);
-	free(own->spans);
-	free(own->markers);
+	sorter_clear(&own->spans);
+	sorter_clear(&own->markers);
+	if (own->texts_fd)
+		close(own->texts_fd);
 	free(own->texts);
 	free(own->open);
 	free(own->numbers);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sorts more records than memory has room for: full buffers are sorted and written to a file without a
+ * name as runs, which are merged when they are read. Of few records no file is made. Records have one
+ * size and no pointers. Memory: @memory bytes while records come, 64 KiB a run afterwards.
+ * Tests: tests/unit/test_sorter.c, tests/cli/test_export_firefox.py.
+ */
+#ifndef VESTIGE_TOOLS_SORTER_H
+#define VESTIGE_TOOLS_SORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sorter_run;
+
+struct sorter {
+	size_t bytes; /* of a record */
+	int (*compare)(const void *a, const void *b);
+	const char *beside; /* the file whose folder gets the runs */
+	char *buf;
+	size_t nr_buf, room_buf, max_buf; /* records */
+	int fd;				  /* of the runs, -1: none was written */
+	uint64_t file_bytes, nr;
+	struct sorter_run *runs;
+	size_t nr_runs, room_runs;
+	uint32_t *heap; /* runs that have a record, the least one first */
+	size_t nr_heap;
+	bool taken; /* sorter_next() gave the first one of the heap */
+	int err;    /* of sorter_next(), with fail() set */
+};
+
+/*
+ * sorter_init() - nothing is sorted yet.
+ * @bytes: of a record. @compare: as for qsort(); the order of equal records is not kept.
+ * @memory: bytes, at least a record. @beside: borrowed; "-": in the folder of temporary files.
+ */
+void sorter_init(struct sorter *s, size_t bytes, int (*compare)(const void *, const void *),
+		 size_t memory, const char *beside);
+void sorter_clear(struct sorter *s);
+
+/* Copy a record, before sorter_end(). Return: 0 or -errno with fail() set. */
+int sorter_add(struct sorter *s, const void *rec);
+
+/* All are there: sorter_next() begins with the first one. Return: 0 or -errno with fail() set. */
+int sorter_end(struct sorter *s);
+
+/*
+ * sorter_next() - the next record. sorter_peek() - the same, and it comes again. It is borrowed until the
+ * next call of a function of this file. Return: NULL at the end, or with s->err.
+ */
+const void *sorter_next(struct sorter *s);
+const void *sorter_peek(struct sorter *s);
+
+/* Remember where the reading is; go back there, as often as wanted. Return: 0 or -errno with fail() set. */
+void sorter_mark(struct sorter *s);
+int sorter_back(struct sorter *s);
+
+/* sorter_file() - a file without a name in the folder of @beside. Return: it or -errno with fail() set. */
+int sorter_file(const char *beside);
+
+#endif
