@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 
-from cli_test import main, need
+from cli_test import Skip, main, need, root
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -111,20 +111,29 @@ def test_systrace_events(w):
 
 
 SYSCALLS = r"""
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 static void *thread(void *a) { syscall(SYS_getppid); return a; }
 int main(void)
 {
 	char buf[16];
 	struct timespec t = {0, 2000000};
+	struct utsname u;
+	struct stat st;
 	pthread_t other;
 	int fd = open("/dev/zero", O_RDONLY);
 	syscall(SYS_read, fd, buf, 10);
 	syscall(SYS_close, 99);
+	lseek(memfd_create("m", 0), 50000000, SEEK_SET);
+	uname(&u);
+	fstat(0, &st);
 	openat(AT_FDCWD, "/nonexistent", 0);
 	nanosleep(&t, 0);
 	pthread_create(&other, NULL, thread, NULL);
@@ -143,7 +152,7 @@ def test_strace(w):
     w.run("convert", "-q", "s.dat", "s.strace")
     with open(w.path("s.strace")) as f:
         ours = f.read()
-    subprocess.run(["strace", "-f", "-T", "-e", "openat,read,close,clock_nanosleep,getppid,exit_group", "-o", "real", prog],
+    subprocess.run(["strace", "-f", "-T", "-e", "openat,read,close,lseek,memfd_create,uname,newfstatat,fstat,clock_nanosleep,getppid,exit_group", "-o", "real", prog],
                    cwd=w.dir, check=True)
     with open(w.path("real")) as f:
         real = f.read()
@@ -158,11 +167,28 @@ def test_strace(w):
     parent = [(n, r) for n, r in want if n != "getppid"]
     assert [(m[3], m[5]) for m in got if m[3] != "getppid"] == parent, (ours, real)
     assert len({m[1] for m in got}) == 2 and [m[3] for m in got if m[1] != got[0][1]] == ["getppid"], ours
+    # the arguments that are numbers, and the descriptor of no folder
+    assert re.search(r"lseek\((\d+, 50000000), ", ours)[1] == re.search(r"lseek\((\d+, 50000000), ", real)[1], (ours, real)
+    assert re.search(r"openat\(AT_FDCWD, .*ENOENT", ours) and "= 50000000 <" in ours, ours
     slept = next(m for m in got if m[3] == "clock_nanosleep")
     assert float(slept[6]) >= 0.002 and got[1][4].split(", ")[0] == "3" and got[1][4].split(", ")[2] == "10", ours
     w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", w.prog, "calls", 2)
     p = w.run("convert", "--to", "strace", "t.dat", "-", status=1)
     assert b"-e syscalls" in p.stderr or b"no call" in p.stderr, p.stderr
+
+
+def test_strace_buffers(w):
+    """The kernel's records of the same calls have lines of their own, which end with the buffer's name."""
+    root()
+    if not os.path.exists("/sys/kernel/tracing/events/syscalls/sys_enter_lseek"):
+        raise Skip("the kernel has no events of system calls")
+    w.run("record", "-q", "-k", "-F", "-e", "syscalls:sys_enter_lseek", "-e", "syscalls:sys_exit_lseek", "-e", "prog:syscalls", "-o", "b.dat",
+          "--", w.compile("s", SYSCALLS))
+    lines = w.run("convert", "--to", "strace", "b.dat", "-").stdout.decode().splitlines()
+    calls = [re.match(r"(\d+) +\d+\.\d{9} (.*?)(?: <\d+\.\d{9}>)?( buffer=kernel)?$", l).groups() for l in lines]
+    seek = [c for c in calls if "50000000" in c[1]]
+    assert sorted(c[2] or "" for c in seek) == ["", " buffer=kernel"] and seek[0][:2] == seek[1][:2], lines
+    assert "= 50000000" in seek[0][1] and [c[1] for c in calls if c[1].endswith(" = ?")] == ["exit_group(0) = ?"], lines
 
 
 if __name__ == "__main__":

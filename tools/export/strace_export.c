@@ -3,10 +3,12 @@
  * System calls in the manner of `strace -f -ttt -T`: thread, the stamp of the entry, the call with
  * its arguments, its result, how long it took. A line is written when the call ends, so that none
  * is in two pieces; one that has not ended has a question mark. A recording has no memory behind
- * pointers, so a pointer is an address. Of the events syscalls:sys_enter_* and sys_exit_*.
+ * pointers, so a pointer is an address. Of the events syscalls:sys_enter_* and sys_exit_*, under the
+ * names that programs know. A line of a buffer that is not the first one ends with ` buffer=NAME`.
  * Tests: tests/cli/test_export_texts.py.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +19,15 @@
 #include "tools/base/fail.h"
 #include "tools/base/hash_index.h"
 #include "tools/export/call_export.h"
+#include "tools/reader/joined.h"
+#include "tools/text/syscall_names.h"
 
 #define TEXT_BYTES 512u
 
-/* A thread, and the call that it is in. */
+/* A thread in one buffer, and the call that it is in. */
 struct open {
 	int32_t tid;
+	unsigned int buffer;
 	bool is_open;
 	uint64_t ts;
 	char text[TEXT_BYTES]; /* name(args) */
@@ -31,24 +36,28 @@ struct open {
 struct strace {
 	struct open *threads;
 	size_t nr, room;
-	struct hash_index by_tid; /* of threads */
+	struct hash_index by_tid; /* of threads, with the buffer */
 	bool any;
 };
 
 /* Borrowed until the next call. */
-static struct open *thread_of(struct call_export *x, int32_t tid)
+static struct open *thread_of(struct call_export *x, const struct record *rec)
 {
 	struct strace *own = x->own;
-	int64_t found = HASH_INDEX_FIND(&own->by_tid, (uint32_t)tid, i, own->threads[i].tid == tid);
+	unsigned int buffer = record_buffer(rec);
+	uint64_t key = (uint64_t)buffer << 32 | (uint32_t)rec->pid;
+	int64_t found = HASH_INDEX_FIND(&own->by_tid, key, i,
+					own->threads[i].tid == rec->pid &&
+						own->threads[i].buffer == buffer);
 
 	if (found >= 0)
 		return &own->threads[found];
 	if (ARRAY_ROOM(own->threads, own->nr, own->room, 16) ||
-	    hash_index_add(&own->by_tid, (uint32_t)tid, (uint32_t)own->nr)) {
+	    hash_index_add(&own->by_tid, key, (uint32_t)own->nr)) {
 		x->err = fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	own->threads[own->nr] = (struct open){.tid = tid};
+	own->threads[own->nr] = (struct open){.tid = rec->pid, .buffer = buffer};
 	return &own->threads[own->nr++];
 }
 
@@ -57,6 +66,16 @@ static void begin_line(struct call_export *x, const struct open *t)
 	out_printf(&x->o, "%-6d %" PRIu64 ".%09u %s", (int)t->tid, t->ts / 1000000000,
 		   (unsigned int)(t->ts % 1000000000), t->text);
 	((struct strace *)x->own)->any = true;
+}
+
+static void end_line(struct call_export *x, const struct open *t)
+{
+	if (t->buffer) {
+		out_text(&x->o, " buffer=");
+		for (const char *p = reader_buffer_name(x->v->r, t->buffer); *p; p++)
+			out_write(&x->o, (unsigned char)*p < ' ' ? " " : p, 1);
+	}
+	out_text(&x->o, "\n");
 }
 
 /* A field's value; 0 where it does not lie inside the record. */
@@ -77,6 +96,12 @@ static void put_argument(char *to, size_t room, const struct tep_format_field *f
 
 	if (is_pointer)
 		snprintf(to, room, v ? "0x%" PRIx64 : "NULL", v);
+	else if (strstr(f->name, "dfd") && (int)v == AT_FDCWD)
+		snprintf(to, room, "AT_FDCWD");
+	else if (strstr(f->type, "size_t") != NULL)
+		snprintf(to, room, "%" PRIu64, v);
+	else if (strstr(f->type, "off_t") != NULL)
+		snprintf(to, room, "%" PRId64, (int64_t)v);
 	else if (is_int && is_signed)
 		snprintf(to, room, "%d", (int)v);
 	else if (is_int && (uint32_t)v > INT32_MAX) /* fd_set's and dirfd's -100 */
@@ -90,14 +115,15 @@ static void put_argument(char *to, size_t room, const struct tep_format_field *f
 static void enter(struct call_export *x, const struct tep_event *ev, const char *name,
 		  const struct record *rec)
 {
-	struct open *t = thread_of(x, rec->pid);
+	struct open *t = thread_of(x, rec);
 	size_t n;
 
 	if (!t)
 		return;
 	if (t->is_open) { /* its end is lost, or it has none: rt_sigreturn */
 		begin_line(x, t);
-		out_text(&x->o, " = ?\n");
+		out_text(&x->o, " = ?");
+		end_line(x, t);
 	}
 	t->is_open = true;
 	t->ts = rec->ts;
@@ -114,11 +140,26 @@ static void enter(struct call_export *x, const struct tep_event *ev, const char 
 	snprintf(t->text + n, TEXT_BYTES - n, ")");
 }
 
+/* What the kernel alone sees: the call is done again, or is EINTR for the program. */
+#define FIRST_RESTART 512
+static const char *const restarts[] = {
+	"ERESTARTSYS (To be restarted if SA_RESTART is set)", "ERESTARTNOINTR (To be restarted)",
+	"ERESTARTNOHAND (To be restarted if no handler)",     NULL,
+	"ERESTART_RESTARTBLOCK (Interrupted by signal)",
+};
+#define NR_RESTARTS (sizeof(restarts) / sizeof(*restarts))
+
+static bool returns_address(const char *name)
+{
+	return !strcmp(name, "mmap") || !strcmp(name, "brk") || !strcmp(name, "mremap") ||
+	       !strcmp(name, "shmat") || !strcmp(name, "mmap_pgoff");
+}
+
 static void leave(struct call_export *x, const struct tep_event *ev, const char *name,
 		  const struct record *rec)
 {
 	struct tep_format_field *f = tep_find_field((struct tep_event *)(uintptr_t)ev, "ret");
-	struct open *t = thread_of(x, rec->pid);
+	struct open *t = thread_of(x, rec);
 	int64_t ret = f ? (int64_t)value_of(ev, f, rec) : 0;
 	const char *error = ret < 0 && ret > -4096 ? strerrorname_np((int)-ret) : NULL;
 	size_t n = strlen(name);
@@ -136,14 +177,17 @@ static void leave(struct call_export *x, const struct tep_event *ev, const char 
 	begin_line(x, t);
 	if (error)
 		out_printf(&x->o, " = -1 %s (%s)", error, strerrordesc_np((int)-ret));
-	else if (ret < 0 || ret > 0xffffff)
+	else if (ret <= -FIRST_RESTART && ret > -FIRST_RESTART - (int64_t)NR_RESTARTS &&
+		 restarts[-ret - FIRST_RESTART])
+		out_printf(&x->o, " = ? %s", restarts[-ret - FIRST_RESTART]);
+	else if (returns_address(name))
 		out_printf(&x->o, " = 0x%" PRIx64, (uint64_t)ret);
 	else
 		out_printf(&x->o, " = %" PRId64, ret);
 	if (begun)
 		out_printf(&x->o, " <%" PRIu64 ".%09u>", ns / 1000000000,
 			   (unsigned int)(ns % 1000000000));
-	out_text(&x->o, "\n");
+	end_line(x, t);
 	t->is_open = false;
 }
 
@@ -156,9 +200,9 @@ static void strace_other(struct call_export *x, const struct record *rec)
 	if (!ev || strcmp(ev->system, "syscalls") != 0)
 		return;
 	if (!strncmp(ev->name, "sys_enter_", 10))
-		enter(x, ev, ev->name + 10, rec);
+		enter(x, ev, syscall_names_program(ev->name + 10), rec);
 	else if (!strncmp(ev->name, "sys_exit_", 9))
-		leave(x, ev, ev->name + 9, rec);
+		leave(x, ev, syscall_names_program(ev->name + 9), rec);
 }
 
 static void strace_end(struct call_export *x)
@@ -169,7 +213,8 @@ static void strace_end(struct call_export *x)
 		if (!own->threads[i].is_open)
 			continue;
 		begin_line(x, &own->threads[i]);
-		out_text(&x->o, " = ?\n");
+		out_text(&x->o, " = ?");
+		end_line(x, &own->threads[i]);
 	}
 	if (!own->any)
 		x->err = fail(ENODATA, "'%s' has no system call: record it with -e syscalls",

@@ -23,3 +23,11 @@ const char *syscall_names_find(uint64_t nr)
 			return others[i][1];
 	return name;
 }
+
+const char *syscall_names_program(const char *kernel)
+{
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(kernel, others[i][1]))
+			return others[i][0];
+	return kernel;
+}

@@ -13,4 +13,7 @@ extern const unsigned int syscall_nr_names;
  */
 const char *syscall_names_find(uint64_t nr);
 
+/* From that name to the one that programs know: newfstat is fstat. @kernel: returned where they are one. */
+const char *syscall_names_program(const char *kernel);
+
 #endif
