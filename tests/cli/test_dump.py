@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """vestige dump, options and check-events print what trace-cmd's print."""
+import json
 import lzma
 import os
+import re
 import subprocess
 
 from cli_test import Skip, main, need, root
@@ -41,6 +43,36 @@ def test_dump(w):
         err = w.run("dump", bad, status=1).stderr
         assert bad.encode() in err and err.count(b"\n") == 1, err
     assert b"--help" in w.run("dump", "a", "b", status=2).stderr
+
+    assert b"summary alone" in w.run("dump", "--json", "--events", "own.dat", status=2).stderr
+
+
+def test_json(w):
+    """The summary's numbers, which are trace-cmd's, as an object."""
+    for name in sorted(os.listdir(KERNELS)):
+        with lzma.open(f"{KERNELS}/{name}") as f, open(w.path(name := name[:-3]), "wb") as out:
+            out.write(f.read())
+        text, d = w.run("dump", name).stdout.decode(), json.loads(w.run("dump", "--json", name).stdout)
+
+        def said(pattern):
+            return [int(n) for n in re.findall(pattern, text)]
+
+        assert [d["version"]] == said(r"(\d+)\t\[Version"), (text, d)
+        assert [d["long_bytes"], d["page_bytes"]] == said(r"(\d+)\t\[(?:Bytes in|Page size)"), (text, d)
+        assert ("Little" in text) == d["little_endian"] and (d["compression"] or "") in text, (text, d)
+        assert [d["header_page_bytes"], d["header_event_bytes"]] == sorted(said(r"\[Header \w+, (\d+)")), (text, d)
+        assert [len(d["systems"]), d["ftrace_events"], d["options"]] == \
+            said(r"(\d+) systems") + said(r"(\d+) events") + said(r"(\d+) options"), (text, d)
+        assert [d["kallsyms_bytes"], d["printk_bytes"], d["cmd_lines_bytes"]] == \
+            said(r"Kallsyms, (\d+)") + said(r"printk, (\d+)") + said(r"lines, (\d+)"), (text, d)
+        systems = w.run("dump", "--systems", name).stdout.decode()
+        assert [(s["name"], str(s["events"])) for s in d["systems"]] == re.findall(r"\t\t(\S+) (\d+) \[system", systems), systems
+        if d["version"] == 7:
+            assert [(b["name"], b["clock"], str(b["cpus"]), str(b["bytes"])) for b in d["buffers"] if not b["latency"]] == \
+                re.findall(r'buffer "(.*?)", "(.*?)" clock, \d+ page size, (\d+) cpus, (\d+) bytes', text), (text, d)
+            assert [d["sections"]] == said(r"(\d+) sections"), (text, d)
+        else:
+            assert [d["cpus"]] == said(r"(\d+) \[CPUs"), (text, d)
 
 
 def test_options(w):

@@ -28,6 +28,7 @@ static const struct flag flags[] = {
 	{0, "options", NULL, "the options", SWITCH(options)},
 	{0, "flyrecord", NULL, "where the records are", SWITCH(flyrecord)},
 	{0, "clock", NULL, "the clock", SWITCH(clock)},
+	{0, "json", NULL, "the summary as JSON", SWITCH(json)},
 	FLAGS_END};
 
 static bool any(const struct dump_options *o)
@@ -46,6 +47,13 @@ static int run(const struct command *c, int argc, char **argv)
 		status = cmd_take_file(c, argc, argv, &opt.path);
 	if (status >= 0)
 		return status;
+	if (opt.dump.json) {
+		struct dump_options rest = opt.dump;
+
+		rest.summary = false;
+		if (any(&rest))
+			return options_wrong(c, "--json prints the summary alone");
+	}
 	if (!any(&opt.dump))
 		opt.dump.summary = true;
 	return cmd_end(dump_print(opt.path, &opt.dump));

@@ -16,6 +16,7 @@
 #include "tools/base/fail.h"
 #include "tools/dat/dat_format.h"
 #include "tools/dat/dat_pieces.h"
+#include "tools/text/json.h"
 #include "tools/text/out.h"
 
 #define MAX_SECTIONS 4096u
@@ -31,6 +32,7 @@ struct dump {
 	const struct dump_options *o;
 	struct dat_reader *d;
 	struct out out;
+	struct json json;	  /* with o->json: the summary as an object */
 	struct section *sections; /* version 7, in the file's order */
 	size_t nr_sections, sections_room;
 	char *strings; /* their descriptions: of all sections of strings */
@@ -137,7 +139,17 @@ static void put_section(struct dump *p, uint64_t at)
 static void put_head(struct dump *p, const char *path)
 {
 	const struct dat_reader *d = p->d;
+	struct json *j = &p->json;
 
+	if (p->o->json) {
+		json_number(j, "version", (uint64_t)d->version);
+		json_bool(j, "little_endian", !d->layout.swap);
+		json_number(j, "long_bytes", d->layout.head_bytes - 8u);
+		json_number(j, "page_bytes", d->page_bytes);
+		json_text(j, "compression", d->version == 7 ? d->compressor : NULL);
+		json_text(j, "compression_version", d->version == 7 ? d->compressor_version : NULL);
+		return;
+	}
 	out_printf(&p->out, "\n Tracing meta data in file %s:\n\t[Initial format]\n", path);
 	out_printf(&p->out, "\t\t%d\t[Version]\n\t\t%d\t[%s endian]\n", d->version, d->layout.swap,
 		   d->layout.swap ? "Big" : "Little");
@@ -176,6 +188,16 @@ static void put_sections(struct dump *p)
 	}
 }
 
+/* A number: a member of the object, or, if @show, in a line of text. */
+static void put_number(struct dump *p, bool show, const char *member, uint64_t n,
+		       const char *before, const char *after)
+{
+	if (p->o->json)
+		json_number(&p->json, member, n);
+	else if (show || p->o->summary)
+		out_printf(&p->out, "\t%s%" PRIu64 "%s\n", before, n, after);
+}
+
 /* The bodies of the pieces, which version 6 has in place and version 7 in sections. */
 static int put_header_info(struct dump *p, struct cursor *c)
 {
@@ -190,9 +212,9 @@ static int put_header_info(struct dump *p, struct cursor *c)
 		text = cursor_text(c, bytes);
 		if (!text)
 			return dat_damaged(p->d, "its header_page");
-		if (i ? p->o->head_event || p->o->summary : p->o->head_page || p->o->summary)
-			out_printf(&p->out, "\t[Header %s, %" PRIu64 " bytes]\n",
-				   i ? "event" : "page", bytes);
+		put_number(p, i ? p->o->head_event : p->o->head_page,
+			   i ? "header_event_bytes" : "header_page_bytes", bytes,
+			   i ? "[Header event, " : "[Header page, ", " bytes]");
 		if (i ? p->o->head_event : p->o->head_page)
 			put_text(&p->out, (unsigned char *)text, bytes);
 		free(text);
@@ -219,8 +241,7 @@ static int put_ftrace_events(struct dump *p, struct cursor *c)
 {
 	uint32_t nr = cursor_u32(c);
 
-	if (p->o->ftrace_events || p->o->summary)
-		out_printf(&p->out, "\t[Ftrace format, %u events]\n", nr);
+	put_number(p, p->o->ftrace_events, "ftrace_events", nr, "[Ftrace format, ", " events]");
 	return put_formats(p, c, nr, p->o->ftrace_events);
 }
 
@@ -230,28 +251,37 @@ static int put_event_formats(struct dump *p, struct cursor *c)
 	char system[DAT_NAME_BYTES];
 	int ret = 0;
 
-	if (p->o->events || p->o->systems || p->o->summary)
+	if (p->o->json)
+		json_open(&p->json, "systems", '[');
+	else if (p->o->events || p->o->systems || p->o->summary)
 		out_printf(&p->out, "\t[Events format, %u systems]\n", nr);
 	for (; nr && !ret; nr--) {
 		if (!cursor_string(c, system, sizeof(system)))
 			return dat_damaged(p->d, "its event formats");
 		events = cursor_u32(c);
+		if (p->o->json) {
+			json_open(&p->json, NULL, '{');
+			json_text(&p->json, "name", system);
+			json_number(&p->json, "events", events);
+			json_close(&p->json, '}');
+		}
 		if (p->o->systems)
 			out_printf(&p->out, "\t\t%s %u [system, events]\n", system, events);
 		ret = put_formats(p, c, events, p->o->events);
 	}
+	if (p->o->json)
+		json_close(&p->json, ']');
 	return ret;
 }
 
 static int put_one_text(struct dump *p, struct cursor *c, uint64_t bytes, const char *what,
-			bool show)
+			const char *member, bool show)
 {
 	char *text = cursor_text(c, bytes);
 
 	if (!text)
 		return dat_damaged(p->d, "a text in it");
-	if (show || p->o->summary)
-		out_printf(&p->out, "\t[%s, %" PRIu64 " bytes]\n", what, bytes);
+	put_number(p, show, member, bytes, what, " bytes]");
 	if (show)
 		put_text(&p->out, (unsigned char *)text, bytes);
 	free(text);
@@ -260,17 +290,18 @@ static int put_one_text(struct dump *p, struct cursor *c, uint64_t bytes, const 
 
 static int put_kallsyms(struct dump *p, struct cursor *c)
 {
-	return put_one_text(p, c, cursor_u32(c), "Kallsyms", p->o->kallsyms);
+	return put_one_text(p, c, cursor_u32(c), "[Kallsyms, ", "kallsyms_bytes", p->o->kallsyms);
 }
 
 static int put_printk(struct dump *p, struct cursor *c)
 {
-	return put_one_text(p, c, cursor_u32(c), "Trace printk", p->o->printk);
+	return put_one_text(p, c, cursor_u32(c), "[Trace printk, ", "printk_bytes", p->o->printk);
 }
 
 static int put_cmd_lines(struct dump *p, struct cursor *c)
 {
-	return put_one_text(p, c, cursor_u64(c), "Saved command lines", p->o->cmd_lines);
+	return put_one_text(p, c, cursor_u64(c), "[Saved command lines, ", "cmd_lines_bytes",
+			    p->o->cmd_lines);
 }
 
 static const struct piece {
@@ -334,6 +365,19 @@ static int put_pieces(struct dump *p)
 	return ret;
 }
 
+static void put_buffer_json(struct dump *p, const char *name, const char *clock, uint32_t page,
+			    uint32_t nr_cpus, uint64_t bytes)
+{
+	json_open(&p->json, NULL, '{');
+	json_text(&p->json, "name", name);
+	json_text(&p->json, "clock", clock);
+	json_bool(&p->json, "latency", !page);
+	json_number(&p->json, "page_bytes", page);
+	json_number(&p->json, "cpus", nr_cpus);
+	json_number(&p->json, "bytes", bytes);
+	json_close(&p->json, '}');
+}
+
 /* The BUFFER options. */
 static void put_buffer(struct dump *p, const struct dat_option_data *o, bool show)
 {
@@ -357,7 +401,9 @@ static void put_buffer(struct dump *p, const struct dat_option_data *o, bool sho
 	if (show)
 		out_printf(&p->out, "\"%s\" [clock]\n", clock);
 	if (o->id == DAT_BUFFER_TEXT) {
-		if (p->o->summary)
+		if (p->o->json)
+			put_buffer_json(p, name, clock, 0, 0, 0);
+		else if (p->o->summary)
 			out_printf(&p->out, "\t[buffer \"%s\", \"%s\" clock, latency data]\n", name,
 				   clock);
 		return;
@@ -376,7 +422,9 @@ static void put_buffer(struct dump *p, const struct dat_option_data *o, bool sho
 				   cpu, start, bytes);
 		sum += bytes;
 	}
-	if (p->o->summary)
+	if (p->o->json)
+		put_buffer_json(p, name, clock, page, nr, sum);
+	else if (p->o->summary)
 		out_printf(&p->out,
 			   "\t[buffer \"%s\", \"%s\" clock, %u page size, %u cpus, %" PRIu64
 			   " bytes flyrecord data]\n",
@@ -507,6 +555,8 @@ static void put_options(struct dump *p)
 	const struct dat_reader *d = p->d;
 	bool begins = d->version == 7;
 
+	if (p->o->json && d->version == 7)
+		json_open(&p->json, "buffers", '[');
 	for (size_t i = 0; i < d->nr_options; i++) {
 		const struct dat_option_data *o = &d->options[i];
 
@@ -526,8 +576,9 @@ static void put_options(struct dump *p)
 				out_text(&p->out, "\n\n");
 		}
 	}
-	if (p->o->options || p->o->summary)
-		out_printf(&p->out, "\t[%zu options]\n", d->nr_options);
+	if (p->o->json && d->version == 7)
+		json_close(&p->json, ']');
+	put_number(p, p->o->options, "options", d->nr_options, "[", " options]");
 }
 
 /* Version 6: the CPUs' data and the clock behind their table. */
@@ -538,12 +589,14 @@ static int put_flyrecord_v6(struct dump *p)
 	struct cursor c;
 	char *clock;
 
+	if (p->o->json)
+		json_bool(&p->json, "latency", b->is_text);
 	if (b->is_text) {
-		if (p->o->summary || p->o->flyrecord)
+		if (!p->o->json && (p->o->summary || p->o->flyrecord))
 			out_text(&p->out, "\t[Latency tracing data]\n");
 		return 0;
 	}
-	if (p->o->summary || p->o->flyrecord)
+	if (!p->o->json && (p->o->summary || p->o->flyrecord))
 		out_text(&p->out, "\t[Flyrecord tracing data]\n");
 	dat_cursor_on_file(p->d, &c, b->at);
 	for (uint32_t cpu = 0; cpu < b->nr_cpus; cpu++) {
@@ -559,7 +612,9 @@ static int put_flyrecord_v6(struct dump *p)
 		return 0;
 	bytes = cursor_u64(&c);
 	clock = cursor_text(&c, bytes < 4096 ? bytes : 0);
-	if (clock && *clock) {
+	if (clock && *clock && p->o->json) {
+		json_text(&p->json, "clock", clock);
+	} else if (clock && *clock) {
 		out_text(&p->out, "\t[Tracing clock]\n\t\t");
 		put_text(&p->out, (unsigned char *)clock, strlen(clock));
 	}
@@ -577,8 +632,7 @@ static int put_v6(struct dump *p)
 		ret = pieces[i].put(p, &c);
 	if (ret)
 		return ret;
-	if (p->o->summary)
-		out_printf(&p->out, "\t%u [CPUs with tracing data]\n", p->d->cpus_given);
+	put_number(p, false, "cpus", p->d->cpus_given, "", " [CPUs with tracing data]");
 	put_options(p);
 	return put_flyrecord_v6(p);
 }
@@ -593,8 +647,8 @@ static int put_v7(struct dump *p)
 		put_sections(p);
 	put_options(p);
 	ret = put_pieces(p);
-	if (!ret && p->o->summary)
-		out_printf(&p->out, "\t[%zu sections]\n", p->nr_sections);
+	if (!ret)
+		put_number(p, false, "sections", p->nr_sections, "[", " sections]");
 	return ret;
 }
 
@@ -626,9 +680,16 @@ int dump_print(const char *path, const struct dump_options *o)
 	if (o->validate) {
 		out_printf(&p.out, "File %s is a valid trace-cmd file\n", path);
 	} else {
+		p.json.o = &p.out;
+		if (p.o->json)
+			json_open(&p.json, NULL, '{');
 		if (p.o->summary)
 			put_head(&p, path);
 		ret = p.d->version == 7 ? put_v7(&p) : put_v6(&p);
+		if (p.o->json) {
+			json_close(&p.json, '}');
+			out_text(&p.out, "\n");
+		}
 	}
 	ret = out_end_stdout(&p.out, ret, "what the file holds");
 	free(p.sections);

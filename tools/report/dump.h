@@ -7,6 +7,7 @@
 
 struct dump_options {
 	bool validate, all;
+	bool json; /* with summary alone: as an object */
 	bool summary, head_page, head_event, ftrace_events, systems, events, kallsyms, printk;
 	bool cmd_lines, options, flyrecord, clock;
 };
