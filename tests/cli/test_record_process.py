@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """record -P: processes that run already. All their calls are there, they go on when the recording
 ends, and their settings are as before."""
+import fnmatch
+import json
 import os
 import re
 import signal
@@ -245,6 +247,29 @@ def test_events_alone(w):
     with Program(w) as p:
         r = Recording(w, "-P", p.pid, "-e", "sched:sched_process_fork")
         r.end()
+        p.end()
+    w.run("clean")
+
+
+def test_events_by_glob(w):
+    """A glob is of names in all systems, or of systems and names; nothing else is recorded, and it is off again."""
+    with Program(w) as p:
+        w.run("attach", p.pid)
+        before = settings(w, p.pid)
+        for globs, want, never in (
+                (("sched_process_*",), {"sched:sched_process_fork", "sched:sched_process_exit"}, "syscalls:"),
+                (("s*:*_process_f*", "*calls:sys_*_write"), {"sched:sched_process_fork", "syscalls:sys_enter_write", "syscalls:sys_exit_write"}, "exit_group")):
+            flags = [f for g in globs for f in ("-e", g)]
+            r = Recording(w, "-P", p.pid, "-p", "nop", *flags)
+            p.does("t10")
+            r.end()
+            rows = [json.loads(l) for l in w.run("convert", "--to", "jsonl", "trace.dat", "-").stdout.splitlines()]
+            names = {r["name"] for r in rows}
+            assert want <= names and not any(never in n for n in names), names
+            assert all(any(fnmatch.fnmatch(n if ":" in g else n.split(":")[1], g) for g in globs) for n in names), names
+            assert settings(w, p.pid) == before, (before, settings(w, p.pid))
+        assert "has no event" in refused(w, "-P", p.pid, "-e", "sched_precess_*")
+        assert settings(w, p.pid) == before, (before, settings(w, p.pid))
         p.end()
     w.run("clean")
 
