@@ -304,6 +304,9 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 	if (attr && !pthread_attr_getstack(attr, &stack, &s->stack_bytes) &&
 	    (uint64_t)stack + s->stack_bytes)
 		s->stack_lo = (uint64_t)stack;
+	/* attributes that say nothing of the stack */
+	if (!s->stack_bytes)
+		s->stack_bytes = default_stack_bytes;
 	err = real(thread, attr, thread_starts, s);
 	if (err) {
 		sandbox_no_thread(s->rights);
