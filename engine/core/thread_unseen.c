@@ -93,6 +93,58 @@ static int mark(int tid, void *data)
 	return 0;
 }
 
+struct stacks {
+	uint32_t at; /* in struct pthread: the block's address, its bytes, those of the guard */
+	long head;
+	void (*known)(uint64_t lo, uint64_t bytes);
+};
+
+/* The three words that give the bounds which libc names for the calling thread. */
+static int find_stack_words(struct stacks *s)
+{
+	const uint64_t *self = (const uint64_t *)pthread_self();
+	pthread_attr_t attr;
+	size_t bytes = 0;
+	void *lo = NULL;
+	uint32_t i, nr = 0;
+
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return 0;
+	pthread_attr_getstack(&attr, &lo, &bytes);
+	pthread_attr_destroy(&attr);
+	for (i = 0; i + 2 < WORDS && bytes; i++) {
+		if (self[i] + self[i + 1] != (uint64_t)lo + bytes ||
+		    self[i + 1] - self[i + 2] != bytes)
+			continue;
+		s->at = 8 * i;
+		nr++;
+	}
+	return nr == 1;
+}
+
+static int report_stack(int tid, void *data)
+{
+	const struct stacks *s = data;
+	long head = head_of(tid);
+	uint64_t at = (uint64_t)(head - s->head), words[3];
+
+	/* main's is not libc's, and its words are 0 */
+	if (head && tid != sys_gettid() &&
+	    copy(SYS_process_vm_readv, at + s->at, words, sizeof(words)) &&
+	    words[0] + words[1] > at && words[0] + words[2] < at && words[2] < words[1])
+		s->known(words[0] + words[2], at - words[0] - words[2]);
+	return 0;
+}
+
+int threads_unseen_stacks(void (*known)(uint64_t lo, uint64_t bytes))
+{
+	struct stacks s = {.head = head_of(0) - (long)pthread_self(), .known = known};
+
+	if (s.head < 0 || s.head > MAX_HEAD || !find_stack_words(&s))
+		return -ENOTSUP;
+	return thread_list_each(report_stack, &s);
+}
+
 int threads_unseen_mark(pthread_key_t key, const void *value, uint32_t tid_offset)
 {
 	const uint64_t *self = (const uint64_t *)pthread_self();

@@ -13,4 +13,11 @@
  */
 int threads_unseen_mark(pthread_key_t key, const void *value, uint32_t tid_offset);
 
+/*
+ * threads_unseen_stacks() - call @known with the stack of each other thread that is there now, but
+ * main's: its lowest address, and its bytes up to libc's memory at its end. Constructor context of a
+ * late engine, in a thread that libc has made. Return: as above: it is not called.
+ */
+int threads_unseen_stacks(void (*known)(uint64_t lo, uint64_t bytes));
+
 #endif

@@ -27,6 +27,7 @@
 #include "engine/core/sandbox.h"
 #include "engine/core/stack.h"
 #include "engine/core/thread.h"
+#include "engine/core/thread_unseen.h"
 #include "engine/hook/graph/graph.h"
 #include "engine/hook/graph/graph_stack.h"
 #include "engine/ring/ring.h"
@@ -167,6 +168,12 @@ static void start(const struct lifecycle_start *how)
 		thread_stack = (struct thread_stack){(uint64_t)*stack_end, bytes};
 	if (graph_stacks_start())
 		return;
+	if (libc_is_late())
+		threads_unseen_stacks(graph_stack_known);
+	if (thread_stack.top && sys_gettid() != sys_getpid()) {
+		graph_stack_known(thread_stack.top - bytes, bytes);
+		thread_stack = (struct thread_stack){0};
+	}
 	if (thread_stack.top)
 		graph_thread_start(thread_stack.top, bytes);
 	threads_on_start(graph_thread_start, graph_thread_end);
