@@ -23,6 +23,7 @@
 static struct call_ops *users; /* those that are on, in the order in which they came */
 
 static struct ops_list no_list;
+uint32_t ops_nr_wrapping;
 static struct ops_callbacks no_callbacks;
 struct ops_list *ops_current = &no_list;
 struct ops_callbacks *ops_callbacks = &no_callbacks;
@@ -115,6 +116,8 @@ static int others_graph(void)
 {
 	const struct call_ops *o;
 
+	if (ops_nr_wrapping)
+		return 1;
 	for (o = users; o; o = o->next)
 		if (o->kind != OPS_TRACER && o->how & OPS_GRAPH && wants_any(o))
 			return 1;
@@ -382,6 +385,22 @@ int ftrace_graph_update(void)
 	return ftrace_top_graph() ? functions_prepare(RECORD_ENTRY) : functions_settle();
 }
 
+int ops_wrap_stubs(int more)
+{
+	uint32_t was = ops_nr_wrapping;
+	int err;
+
+	ops_nr_wrapping += (uint32_t)more;
+	if (!was == !ops_nr_wrapping)
+		return 0;
+	err = function_count() ? ftrace_update() : functions_settle();
+	if (err && more > 0) {
+		ops_nr_wrapping = was;
+		ftrace_update();
+	}
+	return err;
+}
+
 /* Functions whose calls an instance wants but cannot have. */
 static void report_left_out(const struct call_ops *ops)
 {
@@ -470,7 +489,7 @@ void ops_fork(int instances)
 		l->profile.nr_bits = 0;
 		return;
 	}
-	if (!l->returns.nr_bits) {
+	if (!l->returns.nr_bits && !ops_nr_wrapping) {
 		ops_current = &no_list;
 		return;
 	}

@@ -182,10 +182,17 @@ static inline int ops_user_wants(const struct ops_user *u, uint32_t id)
 	return id < u->nr_bits && bitmap_has(u->bits, id);
 }
 
+/*
+ * ops_wrap_stubs() - @more probes (or fewer) want the returns of calls through stubs of the
+ * linker's: calls are wrapped while there are some. Return: 0; -errno: they cannot be.
+ */
+int ops_wrap_stubs(int more);
+extern uint32_t ops_nr_wrapping;
+
 /* Whether any user other than the top instance's tracer wants a graph. */
 static inline int ops_any_graph(void)
 {
-	return ops_current->nr_graph || ops_current->returns.nr_bits ||
+	return ops_nr_wrapping || ops_current->nr_graph || ops_current->returns.nr_bits ||
 	       ops_current->profile.nr_bits;
 }
 

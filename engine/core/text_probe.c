@@ -14,12 +14,18 @@
 #include "engine/core/ops.h"
 
 static const struct text_probe_hook *hook;
+static const struct text_wrap_hook *wraps;
 static text_claim *claims[4];
 static uint32_t nr_claims;
 
 void text_probe_register(const struct text_probe_hook *h)
 {
 	hook = h;
+}
+
+void text_wrap_register(const struct text_wrap_hook *h)
+{
+	wraps = h;
 }
 
 void text_probe_claim(text_claim *claim)
@@ -43,15 +49,31 @@ void text_probe_hit(const struct text_frame *frame, struct text_place *place)
 	struct srcu_thread *inside;
 	enum ops_entered entered = ops_enter(&inside);
 	struct text_probe *p;
+	int wrap = 0;
 
-	for (p = load_acquire(&place->probes); p; p = load_acquire(&p->next))
+	for (p = load_acquire(&place->probes); p; p = load_acquire(&p->next)) {
+		wrap |= p->wraps;
 		p->hit(p, entered != OPS_MISSED ? frame : NULL);
+	}
+	/* the call's registers are as they were: it returns by a stub, whoever wants that */
+	if (wrap && entered != OPS_MISSED)
+		wraps->wrap(frame, place->wrap_id);
 	ops_leave(inside);
 }
 
 int text_probe_check(const struct object *o, uint64_t start, uint64_t address, const char **why)
 {
 	return hook->check(o, start, address, why);
+}
+
+int text_may_wrap(const struct dynamic_name *name)
+{
+	return wraps->may_wrap(name);
+}
+
+void text_read(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
+{
+	hook->read(address, hi, out, n);
 }
 
 static void unlink_probe(struct text_probe *p)
@@ -70,6 +92,12 @@ int text_probe_on(struct text_probe *p, const char **why)
 	struct text_place *place;
 	int err = hook->get(p->address, &place, why);
 
+	if (!err && p->wraps && !place->wrap_id)
+		place->wrap_id = wraps->take();
+	if (!err && p->wraps && !place->wrap_id) {
+		*why = "no return probe: there are no stubs left";
+		err = -ENOSPC;
+	}
 	if (err)
 		return err;
 	p->place = place;
@@ -107,6 +135,9 @@ void text_place_gone(struct text_place *place)
 	place->probes = NULL;
 	place->on = place->armed = 0;
 	place->gone = 1;
+	if (place->wrap_id)
+		wraps->give(place->wrap_id);
+	place->wrap_id = 0;
 }
 
 /* The i-th start of .eh_frame_hdr's table, in its usual encoding; they are sorted. */

@@ -39,6 +39,8 @@ struct text_probe {
 	 * counted, and no more.
 	 */
 	void (*hit)(struct text_probe *p, const struct text_frame *frame);
+	/* It wants the returns of calls through the linker's stub that it is at: see text_probe_on(). */
+	uint8_t wraps;
 	struct text_place *place; /* NULL: it is off, or its object is gone */
 	struct text_probe *next;  /* at the same place */
 };
@@ -58,6 +60,7 @@ struct text_place {
 	 * of such a one, the place in the program. Both have the probes of the latter.
 	 */
 	struct text_place *copy, *of;
+	uint32_t wrap_id; /* of its calls, once a probe wanted their returns; 0: none did */
 	uint8_t on;    /* whether the instruction leads to its probes, here or at its copy */
 	uint8_t armed; /* whether a jump is in the text here */
 	uint8_t gone;
@@ -72,7 +75,21 @@ struct text_place {
  */
 int text_probe_check(const struct object *o, uint64_t start, uint64_t address, const char **why);
 
-/* Return: 0; -errno, and *@why. */
+/*
+ * text_may_wrap() - whether calls of a function of another object may be wrapped at the linker's
+ * stub. Those that return twice or look up their caller may not. @name: as the relocation has it.
+ */
+struct dynamic_name;
+int text_may_wrap(const struct dynamic_name *name);
+
+/* @n bytes of the text up to @hi, then zeros: as they are without what the engine has written. */
+void text_read(uint64_t address, uint64_t hi, uint8_t *out, size_t n);
+
+/*
+ * text_probe_on() - @p->hit is called from now on. With @p->wraps the calls through the stub return
+ * by ops_call_returned(), with the place's wrap_id; ops_wrap_stubs() comes before. Return: 0;
+ * -errno, and *@why.
+ */
 int text_probe_on(struct text_probe *p, const char **why);
 
 /*
@@ -92,8 +109,18 @@ struct text_probe_hook {
 	int (*get)(uint64_t address, struct text_place **place, const char **why);
 	int (*arm)(struct text_place *place, const char **why);
 	int (*disarm)(struct text_place *place);
+	void (*read)(uint64_t address, uint64_t hi, uint8_t *out, size_t n);
 };
 void text_probe_register(const struct text_probe_hook *hook);
+
+/* The graph's functions for calls through stubs: graph/graph_wrap.h. */
+struct text_wrap_hook {
+	int (*may_wrap)(const struct dynamic_name *name);
+	uint32_t (*take)(void); /* an id; 0: there is none left */
+	void (*give)(uint32_t id);
+	void (*wrap)(const struct text_frame *frame, uint32_t id);
+};
+void text_wrap_register(const struct text_wrap_hook *hook);
 
 /* Called by the entry point. Any context. */
 void text_probe_hit(const struct text_frame *frame, struct text_place *place);

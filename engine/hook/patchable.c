@@ -28,6 +28,7 @@
 #include "engine/process/libc.h"
 #include "engine/hook/callee.h"
 #include "engine/hook/graph/graph.h"
+#include "engine/hook/graph/graph_wrap.h"
 #include "engine/hook/redirect.h"
 #include "engine/hook/sites.h"
 #include "engine/hook/sites_impl.h"
@@ -458,6 +459,7 @@ static void start(const struct lifecycle_start *how)
 	(void)how;
 	callees_start();
 	probe_points_register(&sites_windows);
+	text_wrap_register(&graph_wrap_hook);
 	hook_register(&patchable_hook);
 }
 

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""record --libcall records the calls of a program into its libraries with the arguments that ltrace
-shows."""
+"""record --libcall records the calls of a program into its libraries with the arguments and results
+that ltrace shows, and the errors that strace shows."""
+import collections
+import errno
 import os
 import re
 import shutil
@@ -35,21 +37,117 @@ int main(int n, char **a)
 }
 """
 
+# Ways out of a call other than its return, and calls within calls. It knows itself what is right.
+JUMPS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static jmp_buf back;
+static int compare(const void *x, const void *y)
+{
+	if (*(const int *)x == 3)
+		longjmp(back, 1);
+	return *(const int *)x - *(const int *)y;
+}
+static void handler(int s)
+{
+	(void)s;
+	getenv("IN");
+}
+int tail(const char *s)
+{
+	return puts(s);
+}
+static void *thread(void *a)
+{
+	for (int i = 0; i < 1000; i++)
+		free(strdup("x"));
+	pthread_exit(a);
+}
+int main(void)
+{
+	int v[8] = {5, 4, 3, 9, 1}, st, good = 1;
+	pthread_attr_t attr;
+	pthread_t t[4];
+	pid_t p;
+
+	for (int i = 0; i < 300; i++)
+		if (!setjmp(back)) {
+			qsort(v, 8, 4, compare);
+			good = 0;
+		}
+	signal(SIGALRM, handler);
+	for (int i = 0; i < 50; i++) {
+		char *s;
+
+		raise(SIGALRM);
+		s = strdup("abc");
+		good &= !strcmp(s, "abc");
+		free(s);
+	}
+	good &= access("/nowhere", 0) == -1 && errno == ENOENT;
+	p = fork();
+	if (!p)
+		_exit(access("/", 0) ? 4 : 3);
+	good &= waitpid(p, &st, 0) == p && WEXITSTATUS(st) == 3;
+	p = vfork();
+	if (!p)
+		_exit(5);
+	good &= waitpid(p, &st, 0) == p && WEXITSTATUS(st) == 5;
+	good &= dlsym(RTLD_NEXT, "puts") && dlopen(NULL, RTLD_NOW);
+	pthread_attr_init(&attr);
+	for (int i = 0; i < 4; i++)
+		good &= !pthread_create(&t[i], &attr, thread, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	tail("tail");
+	return printf("good %d\n", good) == 7 ? 0 : 1;
+}
+"""
+RETURNS = {"strdup": 4050, "strcmp": 50, "getenv": 50, "pthread_create": 4, "pthread_join": 4, "access": 2, "waitpid": 2,
+           "puts": 1, "printf": 1}
+
 LIBRARY = "#include <unistd.h>\nint mine(const char *s) { return access(s, 4); }\n"
 USER = "int mine(const char *); int main(void) { return mine(\"/nowhere\") != -1; }\n"
 
 WAITS = r"""
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <poll.h>
+#include <unistd.h>
+static void *other(void *a)
+{
+	while (!usleep(1000))
+		getpgid(0);
+	return a;
+}
+/* Its calls are seen when it is deep in its stack, and when it is not. */
+static long down(int depth)
+{
+	volatile char room[500] = {1};
+
+	return getenv("HOME") == NULL ? room[0] : depth ? down(depth - 1) + room[1] : 0;
+}
 int main(void)
 {
+	pthread_t t;
 	long n = 0;
 
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t, NULL, other, NULL);
 	puts("ready");
 	fflush(stdout);
 	while (!poll(&(struct pollfd){.fd = 0, .events = POLLIN}, 1, 1))
-		n += getenv("HOME") == NULL;
+		n += down(20) + (getenv("HOME") == NULL);
 	printf("n %ld\n", n);
 	return 0;
 }
@@ -70,6 +168,12 @@ def calls(w, name="trace.dat"):
     # (what the start files call is not the program's)
     return [(m[1], m[2]) for m in re.finditer(r"^ .*: (\w+): +\([0-9a-f]+\) ?(.*)$", out, re.M)
             if not m[1].startswith("__")]
+
+
+def returns(w, name="trace.dat"):
+    """[(function, its result as it is printed)] in their order."""
+    out = w.run("report", name).stdout.decode()
+    return re.findall(r"^ .*: (\w+)__return: +\([0-9a-f]+ <- [0-9a-f]+\) (.*)$", out, re.M)
 
 
 def by_ltrace(w, program):
@@ -106,6 +210,47 @@ def test_ltrace(w):
     w.nothing_left()
 
 
+def test_results(w):
+    """Results are those that ltrace shows, errors those that strace shows."""
+    need("ltrace")
+    need("strace")
+    write(w, "calls.c", CALLS)
+    compiled(["gcc", "-O1", "-fno-builtin", "calls.c"], "calls", cwd=w.dir)
+    by_ltrace(w, "./calls")
+    with open(w.path("ltrace.txt"), encoding="utf-8") as f:
+        right = [m.groups() for m in re.finditer(r"^(\w+)\(.* = (\S+)$", f.read(), re.M) if m[2] != "<void>"]
+    subprocess.run(["strace", "-e", "trace=openat", "-o", "strace.txt", "./calls"], cwd=w.dir, stdout=subprocess.DEVNULL, check=True)
+    with open(w.path("strace.txt"), encoding="utf-8") as f:
+        failed = re.search(r"openat\(AT_FDCWD, 0x8, .* = -1 (\w+)", f.read())[1]
+    w.run("record", "-q", "--libcall", "-p", "nop", "./calls")
+    seen = returns(w)
+    assert [name for name, _ in seen] == [name for name, _ in right], (seen, right)
+    for (name, result), (_, value) in zip(seen, right):
+        said = dict(word.split("=") for word in result.split())
+        if value.startswith(('"', "0x")):  # an address, which is another one each time
+            assert int(said["ret"], 16) and said.get("errno", "0") == "0", (name, result, value)
+            assert name != "getenv" or said["text"] == '"' + 63 * "y" + '"', result
+        else:
+            assert int(said["ret"], 0) == int(value, 0), (name, result, value)
+            assert said.get("errno", "0") == (str(getattr(errno, failed)) if value == "-1" else "0"), (name, result, failed)
+    assert ("open", f"ret=-1 errno={errno.EFAULT}") in seen and len(seen) > 12, seen
+    w.nothing_left()
+
+
+def test_jumps(w):
+    """Each return is recorded once, and none of calls that are left by longjmp(), pthread_exit(), a
+    child; programs with sites, without, and their tracers make no difference."""
+    write(w, "jumps.c", JUMPS)
+    for flags in [], ["-fpatchable-function-entry=6"]:
+        compiled(["gcc", "-O2", "-fno-builtin", *flags, "jumps.c", "-pthread"], "jumps", cwd=w.dir)
+        for tracer in "nop", "function", "function_graph":
+            p = w.run("record", "-q", "--libcall", "-p", tracer, "./jumps")
+            assert p.stdout == b"tail\ngood 1\n" and b"not recorded" not in p.stderr, (flags, tracer, p)
+            seen = collections.Counter(name for name, _ in returns(w))
+            assert seen == RETURNS, (flags, tracer, seen)
+    w.nothing_left()
+
+
 def test_graph(w):
     """The graph shows library calls, which are events, within the calls that made them."""
     write(w, "calls.c", CALLS)
@@ -131,7 +276,7 @@ def test_library(w):
 def test_running(w):
     """Calls of a running process are recorded, and the process is as before afterwards."""
     write(w, "waits.c", WAITS)
-    compiled(["gcc", "-O1", "waits.c"], "waits", cwd=w.dir)
+    compiled(["gcc", "-O1", "-pthread", "waits.c"], "waits", cwd=w.dir)
     with Program(w, "./waits") as p:
         w.run("attach", p.pid)
         with subprocess.Popen([os.environ["VESTIGE_BIN"], "record", "-q", "--libcall", "-p", "nop", "-P", str(p.pid)],
@@ -140,7 +285,10 @@ def test_running(w):
             r.send_signal(2)
             assert r.wait(60) == 0, r.stderr.read()
         seen = calls(w)
-        assert ("getenv", 'name="HOME"') in seen and {name for name, _ in seen} == {"poll", "getenv"}, seen[:9]
+        assert ("getenv", 'name="HOME"') in seen and {name for name, _ in seen} == {"poll", "getenv", "usleep", "getpgid"}, seen[:9]
+        # one may be on its way in each thread when it begins, and when it ends
+        begun, ended = collections.Counter(name for name, _ in seen), collections.Counter(name for name, _ in returns(w))
+        assert all(abs(begun[name] - ended[name]) <= 2 for name in ("poll", "getenv", "usleep")) and "getpgid" not in ended, (begun, ended)
         for name in "dynamic_events", "set_event":
             assert w.run("get", "-P", p.pid, name).stdout == b"", name
         status, out = p.end()

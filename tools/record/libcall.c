@@ -21,161 +21,168 @@
 /*
  * Arguments by their order, of those in registers. Types: s a string, of which 64 bytes at most are
  * read; d int, l long, u unsigned long, x and p hexadecimal (32 and 64 bits), - is left out.
+ * The result has the same types, and behind it what a call that fails returns, with errno: ! is -1,
+ * 0 is NULL. A function without a result is not followed to its return: it has none, does not
+ * return, or looks up its caller (dlopen(), dlsym()).
  */
 static const struct {
-	const char *name, *args;
+	const char *name, *args, *result;
 } formats[] = {
-	{"abort", ""},
-	{"accept", "fd=d"},
-	{"access", "path=s,mode=x"},
-	{"atoi", "text=s"},
-	{"bind", "fd=d"},
-	{"calloc", "nr=u,bytes=u"},
-	{"chdir", "path=s"},
-	{"chmod", "path=s,mode=x"},
-	{"close", "fd=d"},
-	{"closedir", "dir=p"},
-	{"connect", "fd=d"},
-	{"creat", "path=s,mode=x"},
-	{"dlopen", "path=s,flags=x"},
-	{"dlsym", "handle=p,name=s"},
-	{"dup", "fd=d"},
-	{"dup2", "fd=d,to=d"},
-	{"execv", "path=s"},
-	{"execve", "path=s"},
-	{"execvp", "path=s"},
-	{"exit", "status=d"},
-	{"fclose", "file=p"},
-	{"fdopen", "fd=d,mode=s"},
-	{"fflush", "file=p"},
-	{"fopen", "path=s,mode=s"},
-	{"fopen64", "path=s,mode=s"},
-	{"fprintf", "file=p,format=s"},
-	{"fputs", "text=s,file=p"},
-	{"fread", "to=p,bytes=u,nr=u,file=p"},
-	{"free", "at=p"},
-	{"fseek", "file=p,offset=l,whence=d"},
-	{"fstat", "fd=d"},
-	{"fsync", "fd=d"},
-	{"ftruncate", "fd=d,bytes=l"},
-	{"ftruncate64", "fd=d,bytes=l"},
-	{"fwrite", "from=p,bytes=u,nr=u,file=p"},
-	{"getenv", "name=s"},
-	{"getopt_long", "argc=d,-,options=s"},
-	{"kill", "pid=d,signal=d"},
-	{"listen", "fd=d,backlog=d"},
-	{"lseek", "fd=d,offset=l,whence=d"},
-	{"lseek64", "fd=d,offset=l,whence=d"},
-	{"lstat", "path=s"},
-	{"lstat64", "path=s"},
-	{"malloc", "bytes=u"},
-	{"memchr", "at=p,byte=x,bytes=u"},
-	{"memcmp", "a=p,b=p,bytes=u"},
-	{"memcpy", "to=p,from=p,bytes=u"},
-	{"memmove", "to=p,from=p,bytes=u"},
-	{"memset", "at=p,byte=x,bytes=u"},
-	{"mkdir", "path=s,mode=x"},
-	{"mmap", "at=p,bytes=u,prot=x,flags=x,fd=d,offset=l"},
-	{"mmap64", "at=p,bytes=u,prot=x,flags=x,fd=d,offset=l"},
-	{"munmap", "at=p,bytes=u"},
-	{"open", "path=s,flags=x,mode=x"},
-	{"open64", "path=s,flags=x,mode=x"},
-	{"openat", "dirfd=d,path=s,flags=x,mode=x"},
-	{"openat64", "dirfd=d,path=s,flags=x,mode=x"},
-	{"opendir", "path=s"},
-	{"poll", "fds=p,nr=u,timeout=d"},
-	{"popen", "command=s,mode=s"},
-	{"pread", "fd=d,to=p,bytes=u,offset=l"},
-	{"pread64", "fd=d,to=p,bytes=u,offset=l"},
-	{"printf", "format=s"},
-	{"pthread_create", "thread=p,attr=p,start=p,arg=p"},
-	{"pthread_join", "thread=p"},
-	{"pthread_mutex_lock", "mutex=p"},
-	{"pthread_mutex_unlock", "mutex=p"},
-	{"putenv", "text=s"},
-	{"puts", "text=s"},
-	{"pwrite", "fd=d,from=p,bytes=u,offset=l"},
-	{"pwrite64", "fd=d,from=p,bytes=u,offset=l"},
-	{"qsort", "at=p,nr=u,bytes=u,compare=p"},
-	{"read", "fd=d,to=p,bytes=u"},
-	{"readlink", "path=s,to=p,bytes=u"},
-	{"realloc", "at=p,bytes=u"},
-	{"recv", "fd=d,to=p,bytes=u,flags=x"},
-	{"remove", "path=s"},
-	{"rename", "from=s,to=s"},
-	{"rmdir", "path=s"},
-	{"send", "fd=d,from=p,bytes=u,flags=x"},
-	{"setenv", "name=s,value=s,replace=d"},
-	{"setlocale", "category=d,locale=s"},
-	{"sleep", "seconds=u"},
-	{"snprintf", "to=p,bytes=u,format=s"},
-	{"socket", "domain=d,type=x,protocol=d"},
-	{"sprintf", "to=p,format=s"},
-	{"sscanf", "text=s,format=s"},
-	{"stat", "path=s"},
-	{"stat64", "path=s"},
-	{"strcasecmp", "a=s,b=s"},
-	{"strcat", "to=s,from=s"},
-	{"strchr", "text=s,byte=x"},
-	{"strcmp", "a=s,b=s"},
-	{"strcpy", "to=p,from=s"},
-	{"strdup", "text=s"},
-	{"strlen", "text=s"},
-	{"strncmp", "a=s,b=s,bytes=u"},
-	{"strncpy", "to=p,from=s,bytes=u"},
-	{"strrchr", "text=s,byte=x"},
-	{"strstr", "text=s,part=s"},
-	{"strtol", "text=s,end=p,base=d"},
-	{"strtoul", "text=s,end=p,base=d"},
-	{"symlink", "target=s,path=s"},
-	{"system", "command=s"},
-	{"unlink", "path=s"},
-	{"unsetenv", "name=s"},
-	{"usleep", "us=u"},
-	{"waitpid", "pid=d,status=p,options=x"},
-	{"write", "fd=d,from=p,bytes=u"},
+	{"abort", "", ""},
+	{"accept", "fd=d", "d!"},
+	{"access", "path=s,mode=x", "d!"},
+	{"atoi", "text=s", "d"},
+	{"bind", "fd=d", "d!"},
+	{"calloc", "nr=u,bytes=u", "p0"},
+	{"chdir", "path=s", "d!"},
+	{"chmod", "path=s,mode=x", "d!"},
+	{"close", "fd=d", "d!"},
+	{"closedir", "dir=p", "d!"},
+	{"connect", "fd=d", "d!"},
+	{"creat", "path=s,mode=x", "d!"},
+	{"dlopen", "path=s,flags=x", ""},
+	{"dlsym", "handle=p,name=s", ""},
+	{"dup", "fd=d", "d!"},
+	{"dup2", "fd=d,to=d", "d!"},
+	{"execv", "path=s", "d!"},
+	{"execve", "path=s", "d!"},
+	{"execvp", "path=s", "d!"},
+	{"exit", "status=d", ""},
+	{"fclose", "file=p", "d!"},
+	{"fdopen", "fd=d,mode=s", "p0"},
+	{"fflush", "file=p", "d!"},
+	{"fopen", "path=s,mode=s", "p0"},
+	{"fopen64", "path=s,mode=s", "p0"},
+	{"fprintf", "file=p,format=s", "d"},
+	{"fputs", "text=s,file=p", "d!"},
+	{"fread", "to=p,bytes=u,nr=u,file=p", "u"},
+	{"free", "at=p", ""},
+	{"fseek", "file=p,offset=l,whence=d", "d!"},
+	{"fstat", "fd=d", "d!"},
+	{"fsync", "fd=d", "d!"},
+	{"ftruncate", "fd=d,bytes=l", "d!"},
+	{"ftruncate64", "fd=d,bytes=l", "d!"},
+	{"fwrite", "from=p,bytes=u,nr=u,file=p", "u"},
+	{"getenv", "name=s", "s"},
+	{"getopt_long", "argc=d,-,options=s", "d"},
+	{"kill", "pid=d,signal=d", "d!"},
+	{"listen", "fd=d,backlog=d", "d!"},
+	{"lseek", "fd=d,offset=l,whence=d", "l!"},
+	{"lseek64", "fd=d,offset=l,whence=d", "l!"},
+	{"lstat", "path=s", "d!"},
+	{"lstat64", "path=s", "d!"},
+	{"malloc", "bytes=u", "p0"},
+	{"memchr", "at=p,byte=x,bytes=u", "p"},
+	{"memcmp", "a=p,b=p,bytes=u", "d"},
+	{"memcpy", "to=p,from=p,bytes=u", "p"},
+	{"memmove", "to=p,from=p,bytes=u", "p"},
+	{"memset", "at=p,byte=x,bytes=u", "p"},
+	{"mkdir", "path=s,mode=x", "d!"},
+	{"mmap", "at=p,bytes=u,prot=x,flags=x,fd=d,offset=l", "p!"},
+	{"mmap64", "at=p,bytes=u,prot=x,flags=x,fd=d,offset=l", "p!"},
+	{"munmap", "at=p,bytes=u", "d!"},
+	{"open", "path=s,flags=x,mode=x", "d!"},
+	{"open64", "path=s,flags=x,mode=x", "d!"},
+	{"openat", "dirfd=d,path=s,flags=x,mode=x", "d!"},
+	{"openat64", "dirfd=d,path=s,flags=x,mode=x", "d!"},
+	{"opendir", "path=s", "p0"},
+	{"poll", "fds=p,nr=u,timeout=d", "d!"},
+	{"popen", "command=s,mode=s", "p0"},
+	{"pread", "fd=d,to=p,bytes=u,offset=l", "l!"},
+	{"pread64", "fd=d,to=p,bytes=u,offset=l", "l!"},
+	{"printf", "format=s", "d"},
+	{"pthread_create", "thread=p,attr=p,start=p,arg=p", "d"},
+	{"pthread_join", "thread=p", "d"},
+	{"pthread_mutex_lock", "mutex=p", "d"},
+	{"pthread_mutex_unlock", "mutex=p", "d"},
+	{"putenv", "text=s", "d!"},
+	{"puts", "text=s", "d"},
+	{"pwrite", "fd=d,from=p,bytes=u,offset=l", "l!"},
+	{"pwrite64", "fd=d,from=p,bytes=u,offset=l", "l!"},
+	{"qsort", "at=p,nr=u,bytes=u,compare=p", ""},
+	{"read", "fd=d,to=p,bytes=u", "l!"},
+	{"readlink", "path=s,to=p,bytes=u", "l!"},
+	{"realloc", "at=p,bytes=u", "p0"},
+	{"recv", "fd=d,to=p,bytes=u,flags=x", "l!"},
+	{"remove", "path=s", "d!"},
+	{"rename", "from=s,to=s", "d!"},
+	{"rmdir", "path=s", "d!"},
+	{"send", "fd=d,from=p,bytes=u,flags=x", "l!"},
+	{"setenv", "name=s,value=s,replace=d", "d!"},
+	{"setlocale", "category=d,locale=s", "s"},
+	{"sleep", "seconds=u", "u"},
+	{"snprintf", "to=p,bytes=u,format=s", "d"},
+	{"socket", "domain=d,type=x,protocol=d", "d!"},
+	{"sprintf", "to=p,format=s", "d"},
+	{"sscanf", "text=s,format=s", "d"},
+	{"stat", "path=s", "d!"},
+	{"stat64", "path=s", "d!"},
+	{"strcasecmp", "a=s,b=s", "d"},
+	{"strcat", "to=s,from=s", "p"},
+	{"strchr", "text=s,byte=x", "p"},
+	{"strcmp", "a=s,b=s", "d"},
+	{"strcpy", "to=p,from=s", "p"},
+	{"strdup", "text=s", "p0"},
+	{"strlen", "text=s", "u"},
+	{"strncmp", "a=s,b=s,bytes=u", "d"},
+	{"strncpy", "to=p,from=s,bytes=u", "p"},
+	{"strrchr", "text=s,byte=x", "p"},
+	{"strstr", "text=s,part=s", "p"},
+	{"strtol", "text=s,end=p,base=d", "l"},
+	{"strtoul", "text=s,end=p,base=d", "u"},
+	{"symlink", "target=s,path=s", "d!"},
+	{"system", "command=s", "d!"},
+	{"unlink", "path=s", "d!"},
+	{"unsetenv", "name=s", "d!"},
+	{"usleep", "us=u", "d!"},
+	{"waitpid", "pid=d,status=p,options=x", "d!"},
+	{"write", "fd=d,from=p,bytes=u", "l!"},
 };
 
-static const char *args_of(const char *name)
+static const char *args_of(const char *name, const char **result)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (!strcmp(formats[i].name, name))
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		if (!strcmp(formats[i].name, name)) {
+			*result = formats[i].result;
 			return formats[i].args;
+		}
+	}
+	*result = "";
 	return "";
 }
 
-/* As dynamic_events has them. */
+/* One value, as dynamic_events has it. @name: @n bytes with the `=`. @type: as above. */
+static void put_value(FILE *f, const char *name, size_t n, char type, const char *from)
+{
+	static const char types[] = "dluxp";
+	static const char *const words[] = {"s32", "s64", "u64", "x32", "x64"};
+	const char *at = strchr(types, type);
+
+	if (type == 's')
+		fprintf(f, " %.*s+0(%s):string64", (int)n, name, from);
+	else if (at && *at)
+		fprintf(f, " %.*s%s:%s", (int)n, name, from, words[at - types]);
+}
+
 static void put_args(FILE *f, const char *args)
 {
-	static const char *const regs[] = {"di", "si", "dx", "cx", "r8", "r9"};
+	static const char *const regs[] = {"%di", "%si", "%dx", "%cx", "%r8", "%r9"};
 
 	for (size_t i = 0; *args && i < sizeof(regs) / sizeof(*regs); i++) {
 		size_t n = strcspn(args, ",");
 
-		switch (args[n - 1]) {
-		case 's':
-			fprintf(f, " %.*s+0(%%%s):string64", (int)n - 1, args, regs[i]);
-			break;
-		case 'd':
-			fprintf(f, " %.*s%%%s:s32", (int)n - 1, args, regs[i]);
-			break;
-		case 'l':
-			fprintf(f, " %.*s%%%s:s64", (int)n - 1, args, regs[i]);
-			break;
-		case 'u':
-			fprintf(f, " %.*s%%%s:u64", (int)n - 1, args, regs[i]);
-			break;
-		case 'x':
-			fprintf(f, " %.*s%%%s:x32", (int)n - 1, args, regs[i]);
-			break;
-		case 'p':
-			fprintf(f, " %.*s%%%s:x64", (int)n - 1, args, regs[i]);
-			break;
-		default:
-			break;
-		}
+		put_value(f, args, n - 1, args[n - 1], regs[i]);
 		args += n + (args[n] == ',');
 	}
+}
+
+static void put_result(FILE *f, const char *result)
+{
+	put_value(f, "ret=", 4, result[0] == 's' ? 'p' : result[0], "$retval");
+	if (result[0] == 's')
+		put_value(f, "text=", 5, 's', "$retval");
+	if (result[1])
+		put_value(f, "errno=", 6, 'd', result[1] == '!' ? "$errno" : "$errno_null");
 }
 
 /* The offset in the file of an address; 0: it is not there. */
@@ -192,24 +199,13 @@ static uint64_t offset_of(Elf *e, uint64_t addr)
 	return 0;
 }
 
-static int add_one(struct libcalls *l, const char *path, uint64_t offset, const char *symbol)
+/* A command that defines an event, and the one that undoes it; both are taken over. */
+static int add_event(struct libcalls *l, char *command, const char *name, const char *suffix)
 {
-	char name[NAME_MAX_BYTES + 1], *command = NULL, *undo = NULL;
-	size_t bytes, n = strcspn(symbol, "@"), nr = l->nr;
-	FILE *f;
+	size_t nr = l->nr;
+	char *undo = NULL;
 
-	/* what C++ and others have in names is not in an event's */
-	if (!n || n > NAME_MAX_BYTES || isdigit((unsigned char)symbol[0]))
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		name[i] = isalnum((unsigned char)symbol[i]) ? symbol[i] : '_';
-	name[n] = '\0';
-	f = open_memstream(&command, &bytes);
-	if (!f)
-		return fail(ENOMEM, "no memory");
-	fprintf(f, "p:" LIBCALL_SYSTEM "/%s %s:0x%" PRIx64, name, path, offset);
-	put_args(f, args_of(name));
-	if (fclose(f) || asprintf(&undo, "-:" LIBCALL_SYSTEM "/%s", name) < 0 ||
+	if (!command || asprintf(&undo, "-:" LIBCALL_SYSTEM "/%s%s", name, suffix) < 0 ||
 	    ARRAY_ROOM(l->commands, nr, l->room, 64) || ARRAY_ROOM(l->undo, nr, l->room_undo, 64)) {
 		free(command);
 		free(undo);
@@ -219,6 +215,66 @@ static int add_one(struct libcalls *l, const char *path, uint64_t offset, const 
 	l->undo[nr] = undo;
 	l->nr++;
 	return 0;
+}
+
+/* Where the stub is, as both events name it, and what they fetch there. */
+struct stub {
+	const char *path;
+	uint64_t offset;
+	char name[NAME_MAX_BYTES + 1];
+};
+
+static int add_entry(struct libcalls *l, const struct stub *s, const char *args)
+{
+	char *command = NULL;
+	size_t bytes;
+	FILE *f = open_memstream(&command, &bytes);
+
+	if (!f)
+		return fail(ENOMEM, "no memory");
+	fprintf(f, "p:" LIBCALL_SYSTEM "/%s %s:0x%" PRIx64, s->name, s->path, s->offset);
+	put_args(f, args);
+	if (fclose(f)) {
+		free(command);
+		command = NULL;
+	}
+	return add_event(l, command, s->name, "");
+}
+
+static int add_return(struct libcalls *l, const struct stub *s, const char *result)
+{
+	char *command = NULL;
+	size_t bytes;
+	FILE *f = open_memstream(&command, &bytes);
+
+	if (!f)
+		return fail(ENOMEM, "no memory");
+	fprintf(f, "r:" LIBCALL_SYSTEM "/%s" LIBCALL_RETURN " %s:0x%" PRIx64, s->name, s->path,
+		s->offset);
+	put_result(f, result);
+	if (fclose(f)) {
+		free(command);
+		command = NULL;
+	}
+	return add_event(l, command, s->name, LIBCALL_RETURN);
+}
+
+static int add_one(struct libcalls *l, const char *path, uint64_t offset, const char *symbol)
+{
+	struct stub s = {.path = path, .offset = offset};
+	size_t n = strcspn(symbol, "@");
+	const char *args, *result;
+	int err;
+
+	/* what C++ and others have in names is not in an event's */
+	if (!n || n > NAME_MAX_BYTES || isdigit((unsigned char)symbol[0]))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		s.name[i] = isalnum((unsigned char)symbol[i]) ? symbol[i] : '_';
+	s.name[n] = '\0';
+	args = args_of(s.name, &result);
+	err = add_entry(l, &s, args);
+	return err || !*result ? err : add_return(l, &s, result);
 }
 
 int libcall_add(struct libcalls *l, const char *path)

@@ -2,7 +2,8 @@
 /*
  * Calls of a program's objects into other objects, by probes at the stubs of their procedure linkage
  * tables: one event a function that is called, of the system `libcall`. The arguments are those of
- * libc's functions.
+ * libc's functions; of those that have a result an event NAME__return has that, and errno where the
+ * call failed.
  */
 #ifndef VESTIGE_TOOLS_LIBCALL_H
 #define VESTIGE_TOOLS_LIBCALL_H
@@ -10,6 +11,7 @@
 #include <stddef.h>
 
 #define LIBCALL_SYSTEM "libcall"
+#define LIBCALL_RETURN "__return" /* behind the name of the event of a call's return */
 
 struct libcalls {
 	char **commands; /* of dynamic_events, `p:libcall/open /bin/prog:0x1030 path=...` */

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "abi/probe_word.h"
+#include "arch_regs.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
@@ -153,6 +154,8 @@ static int parse_field(struct parse *p, const char *name, size_t n, uint32_t at)
 	return 0;
 }
 
+ptrdiff_t fetch_errno_at;
+
 static int parse_variable(struct parse *p, const char *text, size_t n, uint32_t at)
 {
 	const char *name = text + 1;
@@ -165,6 +168,13 @@ static int parse_variable(struct parse *p, const char *text, size_t n, uint32_t 
 		if (!p->ctx->is_return)
 			return bad(p, at, "$retval is not available on probe");
 		p->arg->base = FETCH_RETVAL;
+		return 0;
+	}
+	/* ours: the kernel has no errno */
+	if (p->ctx->is_return && (is(name, n, "errno") || is(name, n, "errno_null"))) {
+		p->arg->base = FETCH_ERRNO;
+		fetch_errno_at = (const char *)&errno - arch_thread_pointer();
+		p->arg->value = is(name, n, "errno") ? UINT64_MAX : 0;
 		return 0;
 	}
 	if (is(name, n, "stack")) {

@@ -27,7 +27,8 @@ enum fetch_base {
 	FETCH_REG,
 	FETCH_STACK,  /* the word at this number of words above sp */
 	FETCH_RETVAL, /* of return probes */
-	FETCH_BEGUN,  /* there: the argument of the call, which was kept when it began; from 0 */
+	FETCH_ERRNO, /* there: errno of a call that has failed; `value`: the result of such a one */
+	FETCH_BEGUN, /* there: the argument of the call, which was kept when it began; from 0 */
 	FETCH_IMM,
 	FETCH_COMM,
 	FETCH_TEXT,
@@ -125,6 +126,9 @@ struct fetch_regs {
 	char *kept; /* FETCH_KEPT bytes: short strings stay there between the two below */
 	uint32_t nr_kept;
 };
+
+/* Where each thread's errno is, from its thread pointer, once an argument of a probe wants it. */
+extern ptrdiff_t fetch_errno_at;
 
 #define FETCH_KEPT     512u
 #define FETCH_NOT_KEPT UINT16_MAX

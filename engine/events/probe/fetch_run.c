@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 
+#include "arch_regs.h"
 #include "engine/arch/read_memory.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
@@ -92,6 +93,18 @@ static uint64_t field_value(const struct event_field *f, const uint8_t *record)
 	return load_number(record + f->offset, f->size < 8 ? f->size : 8, f->is_signed);
 }
 
+/*
+ * Of a call that has failed: one with -1, of 32 or 64 bits, or with NULL as its result. Else 0, as
+ * what is in errno is an earlier call's.
+ */
+static uint64_t errno_of(const struct fetch_arg *arg, const struct fetch_regs *regs)
+{
+	int failed = arg->value ? (int32_t)regs->retval == -1 : !regs->retval;
+	const int *at = (const int *)(arch_thread_pointer() + fetch_errno_at);
+
+	return failed ? (uint64_t)*at : 0;
+}
+
 static int base_value(const struct fetch_arg *arg, const struct fetch_regs *regs, uint64_t *v)
 {
 	switch (arg->base) {
@@ -108,6 +121,9 @@ static int base_value(const struct fetch_arg *arg, const struct fetch_regs *regs
 		return 0;
 	case FETCH_RETVAL:
 		*v = regs->retval;
+		return 0;
+	case FETCH_ERRNO:
+		*v = errno_of(arg, regs);
 		return 0;
 	case FETCH_BEGUN:
 		if (arg->value >= regs->nr_begun)

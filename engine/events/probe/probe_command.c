@@ -127,7 +127,7 @@ static int place_error(struct probe_definition *d, int err)
 		return bad(d, 0, "Retprobe address must be an function entry");
 	if (err == -EILSEQ)
 		return probe_bad(d, 0, "Probe point is not an instruction boundary", err);
-	if (!err && d->is_return && d->at.function == PROBE_NO_FUNCTION) {
+	if (!err && d->is_return && !probe_may_return(&d->at)) {
 		d->at.why = "no return probe: calls of the function cannot be wrapped";
 		err = -EINVAL;
 	}

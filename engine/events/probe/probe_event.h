@@ -38,7 +38,14 @@ struct probe_target {
 	uint32_t function; /* PROBE_NO_FUNCTION: at an instruction */
 	uint64_t address;
 	const char *why; /* it cannot be */
+	uint8_t is_stub; /* the jump of a stub of the linker's, whose calls may be wrapped */
 };
+
+/* Whether calls of what is there can be followed to their return. */
+static inline int probe_may_return(const struct probe_target *t)
+{
+	return t->function != PROBE_NO_FUNCTION || t->is_stub;
+}
 
 struct probe {
 	struct dyn_event dyn; /* first */
@@ -51,6 +58,7 @@ struct probe {
 	uint8_t is_fixed;	/* `at` is final, and need not be looked up */
 	struct probe_target at; /* when it was armed last */
 	struct text_probe text; /* of one that is at no function's site */
+	uint32_t return_id;	/* by which returns of its calls are reported */
 	uint32_t armed;
 	uint64_t nr_hits, nr_missed;
 	uint32_t nr_begun;	 /* arguments of the call that are wanted when it returns */

@@ -151,7 +151,7 @@ static void return_hit(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip)
 	regs.begun = probe_entry_data_find(call, &regs.nr_begun);
 	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p && area;
 	     p = load_acquire(&p->next_at)) {
-		if (p->at.function != id)
+		if (p->return_id != id)
 			continue;
 		if (p->nr_begun <= regs.nr_begun)
 			probe_hit(p, &regs, ip, NULL);
@@ -167,7 +167,7 @@ static void return_missed(uint32_t id)
 	struct probe *p;
 
 	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at))
-		if (p->at.function == id)
+		if (p->return_id == id)
 			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
 }
 
@@ -198,7 +198,7 @@ static void text_hit(struct text_probe *t, const struct text_frame *frame)
 {
 	struct probe *p = (struct probe *)((char *)t - offsetof(struct probe, text));
 
-	if (!area)
+	if (!area || (p->text.wraps && frame))
 		return;
 	if (frame) {
 		struct fetch_regs regs = {
@@ -218,9 +218,14 @@ static int update_entries(void)
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
+static const struct ops_return_funcs *returns_funcs(void)
+{
+	return probe_entry_data_is_on() ? &on_return_begun : &on_return;
+}
+
 static int update_returns(void)
 {
-	return_ops.returns = probe_entry_data_is_on() ? &on_return_begun : &on_return;
+	return_ops.returns = returns_funcs();
 	return ftrace_follow(&return_ops);
 }
 
@@ -240,15 +245,19 @@ static int others_there(const struct way *way, const struct probe *p)
 }
 
 /* Unlinked from its chain; a reader that is at it still finds the next one. */
-static int disarm(struct way *way, struct probe *p)
+static void unlink_at(struct probe **at, struct probe *p)
 {
-	struct probe **at = &way->chains[p->at.function % NR_CHAINS];
-	int err;
-
 	while (*at && *at != p)
 		at = &(*at)->next_at;
 	if (*at)
 		store_release(at, p->next_at);
+}
+
+static int disarm(struct way *way, struct probe *p)
+{
+	int err;
+
+	unlink_at(&way->chains[p->at.function % NR_CHAINS], p);
 	p->armed = 0;
 	if (!others_there(way, p))
 		function_set_put(&way->set, p->at.function, 0);
@@ -274,8 +283,12 @@ static int find_target(struct probe *p)
 	} else {
 		err = probe_place_again(p->place, &p->at);
 	}
-	if (!err && p->event->is_return && p->at.function == PROBE_NO_FUNCTION) {
+	if (!err && p->event->is_return && !probe_may_return(&p->at)) {
 		p->at.why = "no return probe: calls of the function cannot be wrapped";
+		err = -EINVAL;
+	}
+	if (!err && p->nr_begun && p->at.function == PROBE_NO_FUNCTION) {
+		p->at.why = "no return probe: a call's arguments are not kept at a stub";
 		err = -EINVAL;
 	}
 	if (err == -EILSEQ)
@@ -291,6 +304,40 @@ static void say_why(const struct probe *p, const char *why, int err)
 		area_status(why, p->place, err);
 }
 
+static void link_return(struct probe *p, uint32_t id)
+{
+	struct probe **at = &returns.chains[id % NR_CHAINS];
+
+	p->return_id = id;
+	p->next_at = *at;
+	store_release(at, p);
+}
+
+/* The return of calls through a stub. A call that is on its way already is missed. */
+static int arm_stub(struct probe *p, const char **why)
+{
+	int err;
+
+	ops_set_returns(returns_funcs());
+	err = ops_wrap_stubs(1);
+	*why = "no return probe: calls cannot be wrapped";
+	if (err)
+		return err;
+	err = text_probe_on(&p->text, why);
+	if (err)
+		ops_wrap_stubs(-1);
+	else
+		link_return(p, p->text.place->wrap_id);
+	return err;
+}
+
+static int disarm_stub(struct probe *p)
+{
+	unlink_at(&returns.chains[p->return_id % NR_CHAINS], p);
+	ops_wrap_stubs(-1);
+	return ring_synchronize();
+}
+
 static int arm_text(struct probe *p)
 {
 	const char *why;
@@ -298,7 +345,8 @@ static int arm_text(struct probe *p)
 
 	p->text.address = p->at.address;
 	p->text.hit = text_hit;
-	err = text_probe_on(&p->text, &why);
+	p->text.wraps = p->event->is_return;
+	err = p->text.wraps ? arm_stub(p, &why) : text_probe_on(&p->text, &why);
 	if (err)
 		say_why(p, why, err);
 	p->armed = !err;
@@ -309,13 +357,15 @@ static int arm_text(struct probe *p)
 
 static int disarm_text(struct probe *p)
 {
-	int err;
+	int err, was_armed = (int)p->armed;
 
 	/* the object may be gone, with its semaphore */
 	if (p->armed && p->semaphore && p->text.place)
 		__atomic_fetch_sub(p->semaphore, 1, __ATOMIC_SEQ_CST);
 	err = text_probe_off(&p->text);
 	p->armed = 0;
+	if (was_armed && p->text.wraps && !err)
+		err = disarm_stub(p);
 	if (err == -EBUSY)
 		area_status("a probe's place is not as we left it, and stays", p->place, err);
 	return err == -EBUSY ? 0 : err;
@@ -346,6 +396,7 @@ int probe_arm(struct probe *p, int on)
 	if (err)
 		return err;
 	at = &way->chains[p->at.function % NR_CHAINS];
+	p->return_id = p->at.function;
 	p->next_at = *at;
 	store_release(at, p);
 	p->armed = 1;

@@ -105,32 +105,38 @@ static int is_code(const struct object *o, uint64_t address)
 
 struct slot_search {
 	uint64_t slot;
-	int found;
+	int found, may_wrap;
 };
 
 static void match_slot(void *arg, uint64_t slot, uint32_t type, const struct dynamic_name *name)
 {
 	struct slot_search *s = arg;
 
-	(void)name;
-	if (slot == s->slot && arch_reloc_is_address(type))
-		s->found = 1;
+	if (slot != s->slot || !arch_reloc_is_address(type))
+		return;
+	s->found = 1;
+	s->may_wrap = text_may_wrap(name);
 }
 
 /*
  * Whether the instruction is a stub's jump through a word that the loader fills: not each linker
  * writes unwind rows for these.
  */
-static int is_stub(const struct object *o, uint64_t address)
+static int is_stub(const struct object *o, uint64_t address, uint8_t *may_wrap)
 {
 	struct slot_search s = {0};
+	uint8_t code[STUB_BYTES];
 
-	if (object_row(o)->hi - address < STUB_BYTES ||
-	    !arch_may_be_jump(*(const uint8_t *)address))
+	/* a probe may be there */
+	text_read(address, object_row(o)->hi, code, sizeof(code));
+	if (object_row(o)->hi - address < STUB_BYTES || !arch_may_be_jump(code[0]))
 		return 0;
-	s.slot = arch_jump_through((const uint8_t *)address, STUB_BYTES);
+	s.slot = arch_jump_through(code, STUB_BYTES);
+	if (s.slot)
+		s.slot += address - (uint64_t)code;
 	if (s.slot)
 		dynamic_names(o, match_slot, &s);
+	*may_wrap = (uint8_t)s.may_wrap;
 	return s.found;
 }
 
@@ -142,7 +148,7 @@ static int at_instruction(const struct object *o, uint64_t start, struct probe_t
 	/* a symbol's beginning is as good, and assembler's functions have no rows */
 	if (text_function_start(o, t->address, &row_start, &end) || row_start < start)
 		row_start = start;
-	if (!start && is_code(o, t->address) && is_stub(o, t->address))
+	if (!start && is_code(o, t->address) && is_stub(o, t->address, &t->is_stub))
 		row_start = t->address;
 	if (!row_start)
 		row_start = start_by_loader(o, t->address);
@@ -178,6 +184,7 @@ static int place_in(const struct object *o, uint64_t start, struct probe_target 
 	uint64_t offset = start ? t->address - start : 0;
 
 	t->why = NULL;
+	t->is_stub = 0;
 	/* behind endbr64 there is the same moment */
 	if (f && (!offset || offset == f->site) &&
 	    (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY ||

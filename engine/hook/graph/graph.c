@@ -82,16 +82,19 @@ int graph_stub_take(uint64_t body, uint32_t id)
 	} else {
 		return -ENOSPC;
 	}
-	graph_table[i] = (struct graph_target){
-		.body = body,
-		.word = (uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT | (uint64_t)id
-									      << RECORD_ID_SHIFT,
-		.exit = (uint64_t)RECORD_EXIT << RECORD_KIND_SHIFT | (uint64_t)id
-									     << RECORD_ID_SHIFT,
-	};
-	/* filters may have been set before the tracer, at which stubs are taken */
-	store_relaxed(&graph_flags[i], filters_of(id));
+	graph_table[i].body = body;
+	graph_stub_set_id(i, id);
 	return (int)i;
+}
+
+void graph_stub_set_id(uint32_t stub, uint32_t id)
+{
+	uint64_t words = (uint64_t)id << RECORD_ID_SHIFT;
+
+	graph_table[stub].word = (uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT | words;
+	graph_table[stub].exit = (uint64_t)RECORD_EXIT << RECORD_KIND_SHIFT | words;
+	/* filters may have been set before the tracer, at which stubs are taken */
+	store_relaxed(&graph_flags[stub], filters_of(id));
 }
 
 uint64_t graph_stub_address(uint32_t stub)

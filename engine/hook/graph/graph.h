@@ -113,6 +113,9 @@ static inline uint32_t graph_stub_function(uint64_t stub)
 int graph_stub_take(uint64_t body, uint32_t id);
 uint64_t graph_stub_address(uint32_t stub);
 
+/* The id of a stub that was taken before its id was known, and that no call has yet. */
+void graph_stub_set_id(uint32_t stub, uint32_t id);
+
 /* The function's object is gone; the stub may serve another. */
 void graph_stub_give(uint32_t stub);
 

@@ -294,6 +294,16 @@ void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 		count_tail(s, shadow);
 }
 
+int graph_calls_tail_probed(uint64_t slot, uint32_t id)
+{
+	struct graph_shadow *shadow = graph_shadow(slot);
+
+	if (!can_enter(shadow, id))
+		return 0;
+	shadow->calls |= GRAPH_TAIL_PROBED | (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
+	return 1;
+}
+
 static void exit_in(struct ring *r, uint64_t calls, uint32_t id, const struct graph_stack *s,
 		    uint64_t value)
 {

@@ -50,6 +50,12 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 		    const struct arch_args *args);
 
+/*
+ * A return probe wants the end of a call of @id that has taken the place of the open call at @slot.
+ * Return: 0: its end cannot be known.
+ */
+int graph_calls_tail_probed(uint64_t slot, uint32_t id);
+
 /* The same call returns with @retval to @ip: call the return probes that want it. */
 void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip);
 

@@ -20,6 +20,7 @@
 #include "engine/core/unwind.h"
 #include "engine/hook/graph/graph.h"
 #include "engine/hook/graph/graph_rows.h"
+#include "engine/hook/graph/graph_wrap.h"
 #include "engine/process/area.h"
 
 #define PAGE	      UINT64_C(4096)
@@ -53,6 +54,8 @@ int graph_called_by_innermost(const struct graph_stack *s, uint64_t slot)
 	if (!graph_is_stub(stub))
 		return 0;
 	id = graph_stub_function(stub);
+	if (graph_is_wrap_id((uint32_t)id))
+		return 0;
 	f = area_function((uint32_t)id);
 	start = area_object(f->object)->bias + f->offset;
 	end = start + 65536;

@@ -99,6 +99,19 @@ static void mark(uint64_t *bits, uint32_t i, uint32_t *count)
 	bits[i / 64] |= bit;
 }
 
+int graph_notrace_may_wrap(const struct dynamic_name *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(callees); i++)
+		if (dynamic_name_is(name, callees[i]))
+			return 0;
+	for (i = 0; i < ARRAY_SIZE(twice); i++)
+		if (dynamic_name_is(name, twice[i]))
+			return 0;
+	return !dynamic_name_is(name, "__tls_get_addr");
+}
+
 struct named {
 	const struct object *o;
 	uint64_t *bits;

@@ -11,4 +11,8 @@
  */
 uint32_t graph_notrace_find(const struct object *o, uint64_t *bits);
 
+/* text_probe.h's text_may_wrap(). */
+struct dynamic_name;
+int graph_notrace_may_wrap(const struct dynamic_name *name);
+
 #endif

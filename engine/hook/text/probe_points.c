@@ -636,6 +636,7 @@ static const struct text_probe_hook places_hook = {
 	.get = places_get,
 	.arm = places_arm,
 	.disarm = places_disarm,
+	.read = probe_points_read,
 };
 
 uint64_t probe_points_copy(const struct text_window *w, uint64_t address)
