@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 
 from cli_test import Beside, main, until
 
@@ -162,6 +163,34 @@ int main(void)
 """
 
 
+# Each call adds one to a number in a file, which outlives a kill, after the call's record was made.
+COUNTS = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static volatile unsigned long *number;
+__attribute__((noinline, noclone)) void counted(void)
+{
+	*number = *number + 1;
+}
+int main(void)
+{
+	int fd = open("number", O_RDWR);
+
+	number = mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (number == MAP_FAILED)
+		return 1;
+	puts("ready");
+	fflush(stdout);
+	while (access("go", 0))
+		;
+	for (;;)
+		counted();
+}
+"""
+
+
 class Program(Beside):
     def __init__(self, w, *words):
         super().__init__(w, *words, stderr=subprocess.STDOUT)
@@ -278,6 +307,64 @@ def kill_helpers(pid, threads, over, killed):
                         killed.append(child)
                     except ProcessLookupError:
                         pass
+
+
+def number_of(w):
+    with open(w.path("number"), "rb") as f:
+        return int.from_bytes(f.read(8), "little")
+
+
+def test_program_is_killed(w):
+    """SIGKILL at any moment of a record: the area has each call before it, and of the call that it
+    was in at most the record of its entry."""
+    w.compile("counts", COUNTS, PLAIN, "-O2")
+    for n, tracer in enumerate(("function", "function_graph") * 4):
+        with open(w.path("number"), "wb") as f:
+            f.write(bytes(8))
+        with Program(w, "./counts") as p:
+            w.run("attach", "-q", p.pid)
+            w.run("set", "-P", p.pid, "buffer_size_kb", "65536")
+            w.run("set", "-P", p.pid, "options/overwrite", "0")
+            w.run("start", "-P", p.pid, "-p", tracer, "-l", "counted")
+            with open(w.path("go"), "wb"):
+                until(lambda: number_of(w))
+            time.sleep(0.0007 * n)
+            p.p.kill()
+            p.p.wait()
+            w.run("extract", "-P", p.pid, "-o", "killed.dat")
+        os.unlink(w.path("go"))
+        lost = re.findall(r"^(?:overrun|dropped events): (\d+)$", w.run("report", "--stat", "killed.dat").stdout.decode(), re.M)
+        assert lost and not any(map(int, lost)), lost
+        out = w.run("report", "killed.dat").stdout.decode()
+        calls = len(re.findall(r": (?:function|funcgraph_entry): .*counted", out))
+        assert calls - number_of(w) in (0, 1), (tracer, calls, number_of(w))
+    w.run("clean")
+
+
+def writable_code(pid):
+    """Mappings of a process that are writable and executable at once."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        return [line for line in f if line.split()[1][1:3] == "wx"]
+
+
+def test_text_is_closed(w):
+    """No memory of the process is writable and executable when a change of its text is over: redirects,
+    probes amid functions, libraries' calls, for engines that came at start or later."""
+    w.compile("fills", FILLS, PLAIN, "-O2", "-fcf-protection=none")
+    steps = [("start", "-p", "function", "-l", "fill*"), ("start", "-p", "function_graph", "-l", "fill1*"),
+             ("set", "dynamic_events", "p:amid fill30+4"), ("set", "events/kprobes/amid/enable", "1"),
+             ("set", "set_event", "syscalls:*"), ("set", "events/kprobes/amid/enable", "0"), ("set", "current_tracer", "nop")]
+    with Program(w, "./fills") as p:
+        w.run("attach", "-q", p.pid)
+        assert not writable_code(p.pid), writable_code(p.pid)
+        for _ in range(2):
+            for command, *words in steps:
+                w.run(command, "-P", p.pid, *words)
+                assert not writable_code(p.pid), (command, words, writable_code(p.pid))
+            w.run("detach", "-q", p.pid)
+            assert not writable_code(p.pid), writable_code(p.pid)
+        assert p.end() == (0, "wrong 0\n")
+    w.run("clean")
 
 
 def test_helper_is_killed(w):
