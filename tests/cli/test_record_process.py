@@ -229,6 +229,55 @@ def test_a_daemon(w):
     w.run("clean")
 
 
+# Its child, which libc's fork() did not make, executes ./daemon when the parent is gone: after argv[1] milliseconds.
+LATE = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (syscall(SYS_fork))
+		return 0;
+	setsid();
+	usleep(1000 * atoi(argv[1]));
+	execl("./loops", "loops", NULL);
+	return 1;
+}
+"""
+LOOPS = r"""
+#include <stdio.h>
+#include <unistd.h>
+volatile long sum;
+__attribute__((noipa)) void tick(void) { sum++; }
+int main(void)
+{
+	printf("%d\n", getpid());
+	fflush(stdout);
+	for (;; usleep(1000))
+		tick();
+}
+"""
+
+
+def test_a_late_child(w):
+    """What has no area yet when PROG ends is waited for a while, and is named then, too."""
+    w.compile("late", LATE)
+    w.compile("loops", LOOPS)
+    for ms, says in ((150, "is not recorded any more"), (6000, "without the engine")):
+        with Beside(w, BIN, "record", "-q", "-p", "function", "-o", "d.dat", "./late", ms, stderr=subprocess.PIPE) as r:
+            said = r.p.stderr.readline().decode()
+            pid = int(r.p.stdout.readline())
+            try:
+                assert r.p.wait() == 0 and f"process {pid}" in said and says in said and "record -P PID" in said, (ms, said)
+                if ms == 150:
+                    assert w.run("get", "-P", pid, "current_tracer").stdout == b"nop\n"
+            finally:
+                os.kill(pid, signal.SIGKILL)
+    w.run("clean")
+
+
 def test_two_processes(w):
     need("trace-cmd")
     with Program(w) as p, Program(w) as q:

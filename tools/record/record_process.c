@@ -28,10 +28,8 @@
 #include "tools/target/suggest.h"
 #include "tools/target/target.h"
 
-#define MAX_CHANGES  (RECORD_MAX_OPTIONS + 16)
-#define LOOK_NS	     UINT64_C(100000000)
-#define LEAVE_NAP_NS 10000000
-#define LEAVE_NAPS   10u
+#define MAX_CHANGES (RECORD_MAX_OPTIONS + 16)
+#define LOOK_NS	    UINT64_C(100000000)
 
 /* A file that was written, and what it had before. */
 struct change {
@@ -309,50 +307,6 @@ static void stop(struct target *t)
 	target_set(t, "tracing_on", "0");
 	target_set(t, "current_tracer", "nop");
 	target_set(t, "set_event", "");
-}
-
-/*
- * The processes of the recording that live on. One that ends with PROG, a moment later, is none.
- * Return: how many; @pids is freed by the caller.
- */
-static int living(struct record_run *run, int **pids)
-{
-	const struct timespec nap = {.tv_nsec = LEAVE_NAP_NS};
-	int nr = recorder_living(run->recorder, pids);
-
-	for (unsigned int i = 0; nr > 0 && i < LEAVE_NAPS; i++) {
-		nanosleep(&nap, NULL);
-		free(*pids);
-		nr = recorder_living(run->recorder, pids);
-	}
-	return nr;
-}
-
-void record_leave(struct record_run *run)
-{
-	char list[128] = "";
-	size_t used = 0;
-	int *pids = NULL, nr = living(run, &pids);
-
-	for (int i = 0; i < nr; i++) {
-		struct target *t;
-
-		if (used < sizeof(list) - 16)
-			used += (size_t)snprintf(list + used, sizeof(list) - used, " %d", pids[i]);
-		else if (list[used - 1] != '.')
-			used += (size_t)snprintf(list + used, sizeof(list) - used, " ...");
-		if (open_pid(pids[i], &t))
-			continue;
-		target_set(t, "current_tracer", "nop");
-		target_set(t, "set_event", "");
-		target_put(t);
-	}
-	if (nr > 0)
-		note("what %s has started goes on, and is not recorded any more: process%s%s; "
-		     "`vestige "
-		     "record -P PID` records it",
-		     run->launch.path, nr > 1 ? "es" : "", list);
-	free(pids);
 }
 
 static void restore(const struct changes *c, struct target *t, const struct record_options *opt)

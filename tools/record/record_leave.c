@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of `record -- PROG` for what PROG has started and that goes on: it is not traced any more, and
+ * is named. See record_impl.h. Tests: tests/cli/test_record_process.py.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/base/note.h"
+#include "tools/record/record_impl.h"
+#include "tools/target/target.h"
+
+#define LEAVE_NAP_NS 10000000
+#define LEAVE_NAPS   10u
+#define COME_NAPS    50u /* for areas of what PROG has just started */
+#define ENV_BYTES    (256u << 10)
+
+/* Has process @pid the environment that `record` gave to PROG? */
+static bool is_of_session(int pid, const char *session, char *buf)
+{
+	char path[32], want[128];
+	size_t n = (size_t)snprintf(want, sizeof(want), "VESTIGE_SESSION=%s", session) + 1, got = 0;
+	ssize_t more = 1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (more > 0 && got < ENV_BYTES) {
+		more = read(fd, buf + got, ENV_BYTES - got);
+		got += more > 0 ? (size_t)more : 0;
+	}
+	close(fd);
+	for (size_t at = 0; n <= sizeof(want) && at + n <= got;
+	     at += strnlen(buf + at, got - at) + 1)
+		if (!memcmp(buf + at, want, n))
+			return true;
+	return false;
+}
+
+/*
+ * Processes that PROG has started and that have no area: it is made a moment after a fork or exec, which
+ * may be after PROG's end. Only those with a higher number than PROG are looked at.
+ * @pids: those that have one. @list: gets the numbers of the others, as " 12 13". Return: how many.
+ */
+static int coming(const struct record_run *run, const int *pids, int nr, char *list, size_t room)
+{
+	DIR *dir = opendir("/proc");
+	char *buf = malloc(ENV_BYTES);
+	struct dirent *e;
+	size_t used = 0;
+	int found = 0;
+
+	*list = '\0';
+	while (dir && buf && (e = readdir(dir))) {
+		int pid = atoi(e->d_name);
+		bool known = pid <= run->launch.pid;
+
+		for (int i = 0; i < nr && !known; i++)
+			known = pids[i] == pid;
+		if (known || !is_of_session(pid, run->launch.session, buf))
+			continue;
+		found++;
+		if (used < room - 16)
+			used += (size_t)snprintf(list + used, room - used, " %d", pid);
+	}
+	if (dir)
+		closedir(dir);
+	free(buf);
+	return found;
+}
+
+/* Wait until what PROG has started has areas; what has none after a while is named. */
+static void await_areas(struct record_run *run)
+{
+	const struct timespec nap = {.tv_nsec = LEAVE_NAP_NS};
+	char list[128];
+	int nr_coming = 0;
+
+	for (unsigned int i = 0; i <= COME_NAPS; i++) {
+		int *pids = NULL, nr = recorder_living(run->recorder, &pids);
+
+		nr_coming = coming(run, pids, nr, list, sizeof(list));
+		free(pids);
+		if (!nr_coming || i == COME_NAPS)
+			break;
+		nanosleep(&nap, NULL);
+		/* their records, while they are waited for */
+		recorder_tick(run->recorder);
+	}
+	if (nr_coming)
+		note("what %s has started goes on without the engine, and is not recorded: "
+		     "process%s%s; "
+		     "a static program, or one that is not executed yet: `vestige record -P PID` "
+		     "records it",
+		     run->launch.path, nr_coming > 1 ? "es" : "", list);
+}
+
+/*
+ * The processes of the recording that live on. One that ends with PROG, a moment later, is none.
+ * Return: how many; @pids is freed by the caller.
+ */
+static int living(struct record_run *run, int **pids)
+{
+	const struct timespec nap = {.tv_nsec = LEAVE_NAP_NS};
+	int nr = recorder_living(run->recorder, pids);
+
+	for (unsigned int i = 0; nr > 0 && i < LEAVE_NAPS; i++) {
+		nanosleep(&nap, NULL);
+		free(*pids);
+		nr = recorder_living(run->recorder, pids);
+	}
+	return nr;
+}
+
+void record_leave(struct record_run *run)
+{
+	char list[128] = "";
+	size_t used = 0;
+	int *pids = NULL, nr;
+
+	await_areas(run);
+	nr = living(run, &pids);
+
+	for (int i = 0; i < nr; i++) {
+		char name[16];
+		struct target *t;
+		int err = 0;
+
+		if (used < sizeof(list) - 16)
+			used += (size_t)snprintf(list + used, sizeof(list) - used, " %d", pids[i]);
+		else if (list[used - 1] != '.')
+			used += (size_t)snprintf(list + used, sizeof(list) - used, " ...");
+		snprintf(name, sizeof(name), "%d", pids[i]);
+		t = target_get(name, NULL, &err);
+		if (!t)
+			continue;
+		target_set(t, "current_tracer", "nop");
+		target_set(t, "set_event", "");
+		target_put(t);
+	}
+	if (nr > 0)
+		note("what %s has started goes on, and is not recorded any more: process%s%s; "
+		     "`vestige "
+		     "record -P PID` records it",
+		     run->launch.path, nr > 1 ? "es" : "", list);
+	free(pids);
+}
