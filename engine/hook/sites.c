@@ -397,7 +397,9 @@ static int prepare(struct object *o, struct sites *s)
 	int err = map_near(s, row);
 
 	if (err) {
-		row->status = AREA_OBJECT_NO_ISLANDS;
+		/* of memory that was mapped, what is refused is to execute it */
+		row->status = err == -EACCES || err == -EPERM ? AREA_OBJECT_NOT_WRITABLE
+							      : AREA_OBJECT_NO_ISLANDS;
 		return err;
 	}
 	err = s->redirects ? text_try(s->text_lo, s->text_hi) : text_try(s->lo, s->hi);
@@ -461,10 +463,12 @@ int sites_prepare(struct object *o, struct redirect *redirects)
 		return 0;
 	o->hook_data = NULL;
 	row->errno_value = (uint32_t)-err;
-	area_status(row->status == AREA_OBJECT_NO_ISLANDS
-			    ? "no free address range within 2 GiB of its text"
-			    : "its text cannot be made writable",
-		    o->path, err);
+	area_status(
+		row->status == AREA_OBJECT_NO_ISLANDS
+			? "no free address range within 2 GiB of its text"
+			: "its text cannot be made writable (PR_SET_MDWE, a unit's "
+			  "MemoryDenyWriteExecute=, a security module): no function is switched on",
+		o->path, err);
 	return err;
 }
 
