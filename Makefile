@@ -9,7 +9,7 @@ NINJA := $(firstword $(wildcard /usr/bin/ninja) ninja)
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo check check-builds bench conformance soak deb dist install clean
+.PHONY: all demo doc check check-builds bench conformance soak deb dist install clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD) --quiet
@@ -43,6 +43,11 @@ soak:
 # Debian packages, a tarball: in build-package/
 deb dist:
 	@scripts/package $@
+
+# The manual as HTML: build-doc/index.html
+doc:
+	@scripts/bootstrap doc
+	@scripts/doc build-doc
 
 # DESTDIR is honoured by meson.
 install: all
