@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The EXAMPLES of the man pages, and the blocks of the pages in docs/: each block is a script that is run in a
-folder with the programs and recordings that it names. What cannot be run here is in SKIPPED, with the reason."""
+"""The EXAMPLES of the man pages: each block is a script that is run in a folder with the programs and recordings
+that it names. What cannot be run here is in SKIPPED, with the reason."""
 import contextlib
 import glob
 import os
@@ -9,44 +9,8 @@ import re
 import shutil
 import subprocess
 
-from cli_test import BIN, LIBRARY, main, running
-
-SOURCE = os.environ["SOURCE_DIR"]
-PROGRAM = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-#define FN __attribute__((noipa))
-static int spin;
-FN void parse_blank(void)
-{
-	/* long enough for samples */
-	for (clock_t begin = clock(); !spin && clock() - begin < CLOCKS_PER_SEC / 4;)
-		;
-	usleep(100);
-}
-FN void parse_file(void) { parse_blank(); }
-FN void parse(void) { parse_file(); }
-FN void *heap_alloc(void) { return malloc(100); }
-FN void malloc_consolidate(void) { free(heap_alloc()); }
-FN void give_up(void) {}
-FN int read_all(void) { return (int)write(1, "", 0); }
-FN void handle(void) { parse(); malloc_consolidate(); read_all(); }
-FN void handle_request(void) { handle(); give_up(); }
-FN void processCommand(void) { handle_request(); }
-int main(int argc, char **argv)
-{
-	spin = argc > 1 && !strcmp(argv[1], "spin");
-	if (argc > 1 && !strcmp(argv[1], "once"))
-		printf("%p\n", heap_alloc());
-	do
-		processCommand();
-	while (spin);
-	return 0;
-}
-"""
+from cli_test import LIBRARY, main, running
+from examples import PROGRAM, SOURCE, missing, prepare
 
 OTHER_TOOL = "a file of another tool, see test_import*.py"
 MACHINE = "it would change the buffers and settings of the whole machine, which other tests use"
@@ -89,24 +53,6 @@ def blocks():
             if re.match(r"\$ ", block):
                 block = "".join(l[2:] + "\n" for l in block.splitlines() if l.startswith("$ "))
             yield page, block
-    for path in sorted(glob.glob(f"{SOURCE}/docs/*.md")):
-        page = os.path.basename(path)[:-3]
-        if page == "start-up" and not os.path.exists("/usr/sbin/nginx"):
-            print("     left out: start-up.md: nginx")
-            continue
-        with open(path, encoding="utf-8") as f:
-            for block in re.findall(r"^```sh\n(.*?)^```", f.read(), re.S | re.M):
-                yield page, block
-
-
-def missing(line):
-    """A program that this machine has not, or what it forbids."""
-    for tool in ("dot", "trace-cmd", "g++", "make"):
-        if re.search(rf"(^|[|&(]\s*){re.escape(tool)} ", line) and not shutil.which(tool):
-            return tool
-    if re.search(r"^vestige .* -k\b", line) and not os.access("/sys/kernel/tracing/events/sched", os.R_OK):
-        return "tracefs"
-    return None
 
 
 def left(page, block):
@@ -119,38 +65,6 @@ def left(page, block):
         else:
             lines.append(line)
     return "".join(lines)
-
-
-def tool(w, name, text):
-    path = w.path("bin/" + name)
-    with open(path, "w", encoding="ascii") as f:
-        f.write("#!/bin/sh\n" + text + "\n")
-    os.chmod(path, 0o755)
-
-
-def prepare(w, prog):
-    """A folder with what examples name, as if made before."""
-    os.mkdir(w.path("bin"))
-    os.symlink(BIN, w.path("bin/vestige"))
-    for name in ("flamegraph.pl", "less"):
-        tool(w, name, "exec cat")
-    for name in ("prog", "program", "server", "heap"):
-        shutil.copy(prog, w.path(name))
-    for name in ("a.cc", "b.cc"):
-        with open(w.path(name), "w", encoding="ascii") as f:
-            f.write("int main() { return 0; }\n" if name == "a.cc" else "int b() { return 1; }\n")
-    with open(w.path("Makefile"), "w", encoding="ascii") as f:
-        f.write("made: a.cc b.cc\n\tg++ $(CXXFLAGS) $^ $(LDFLAGS) -o $@\n")
-    for path in glob.glob(f"{SOURCE}/docs/examples/trace/*.py"):
-        shutil.copy(path, w.dir)
-    w.run("record", "-q", "-p", "function_graph", "-e", "sched", "--", "./prog")
-    for name in ("before.dat", "after.dat", "old.dat", "new.dat", "host.dat", "guest.dat", "now.dat"):
-        shutil.copy(w.path("trace.dat"), w.path(name))
-    w.run("convert", "-q", "trace.dat", "trace.json")
-    w.run("record", "-q", "--native", "-o", "trace.dat.spool.1234", "--", "./prog")
-    with open(w.path("kft.conf"), "w", encoding="ascii") as f:
-        f.write("begin end")
-    w.run("kft", "-c", "kft.conf", "-o", "kft.log", "./prog", status=None)
 
 
 @contextlib.contextmanager
