@@ -11,7 +11,7 @@ import signal
 import subprocess
 
 from cli_test import LIBRARY, Skip, compiled, main
-from examples import PROGRAM, SOURCE, missing, prepare
+from examples import PROGRAM, SOURCE, missing, prepare, tool
 
 # a page, and a program of Debian's without which it says nothing
 NEEDS = {"start-up": "/usr/sbin/nginx", "production": "/usr/sbin/nginx"}
@@ -66,6 +66,8 @@ def run_page(w, page):
     prepare(w, w.compile("example", PROGRAM, "-g"))
     for path in glob.glob(SOURCE + "/docs/examples/shop/*"):
         shutil.copy(path, w.dir)
+    # one that reads all: behind the usual one the command ends by SIGPIPE, now and then
+    tool(w, "head", 'n=${1#-}; shift; exec sed -n "1,${n}p" "$@"')
     if "./shop" in script:
         compiled(["cc", "-O2", "-g", "-fpatchable-function-entry=6", "-I", ".", "-I", SOURCE + "/include", "shop.c", "-pthread"],
                  "shop", cwd=w.dir)
@@ -88,11 +90,11 @@ def run_page(w, page):
     for path in (w.areas + "/kept", w.path("trace.dat.spool.1234")):
         if os.path.exists(path):
             os.unlink(path)
-    last = max(printed, default=0)
-    assert status == 0, f"{page}: status {status}\n{shown[last][0]}\n{printed.get(last, '')[-1500:]}"
     if os.environ.get("VESTIGE_TEST_SHOW"):
         for n, (block, _) in enumerate(shown):
-            print(f"```sh\n{block}```\n{printed[n]}")
+            print(f"```sh\n{block}```\n{printed.get(n, '')}")
+    last = max(printed, default=0)
+    assert status == 0, f"{page}: status {status}\n{shown[last][0]}\n{printed.get(last, '')[-1500:]}"
     for n, (block, lines) in enumerate(shown):
         lost = same_output(lines, printed[n])
         assert not lost, f"{page}: other output than shown\n{block}\nnot printed: " + "\n".join(lost) + f"\nprinted:\n{printed[n][-3000:]}"

@@ -171,9 +171,12 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 				    word);
 		if (status_word(line, n, "trace_options: ", word, sizeof(word)))
 			return fail(EINVAL,
-				    "there is no option %s with the tracer %s: `vestige get "
+				    "there is no option %s with the tracer %s: %s`vestige get "
 				    "trace_options -P PID` shows a process's",
-				    word, opt->tracer);
+				    word, opt->tracer,
+				    !strcmp(word, "func-args")	      ? "function_graph has funcgraph-args; "
+				    : !strcmp(word, "funcgraph-args") ? "function has func-args; "
+								      : "");
 		if (status_word(line, n, "event_filter: ", word, sizeof(word)))
 			return refuse_rule('f', word, status_errno(line, n));
 		if (status_word(line, n, "event_trigger: ", word, sizeof(word)))
