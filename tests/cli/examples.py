@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 
 def missing(line):
     """A program that this machine has not, or what it forbids."""
-    for tool in ("dot", "trace-cmd", "g++", "make"):
+    for tool in ("dot", "trace-cmd", "g++", "make", "sqlite3"):
         if re.search(rf"(^|[|&(]\s*){re.escape(tool)} ", line) and not shutil.which(tool):
             return tool
     if re.search(r"^vestige .* -k\b", line) and not os.access("/sys/kernel/tracing/events/sched", os.R_OK):

@@ -13,11 +13,14 @@ import subprocess
 from cli_test import LIBRARY, Skip, compiled, main
 from examples import PROGRAM, SOURCE, missing, prepare, tool
 
-# a page, and a program of Debian's without which it says nothing
-NEEDS = {"start-up": "/usr/sbin/nginx", "production": "/usr/sbin/nginx"}
+# a page, and programs of Debian's without which it says nothing
+NEEDS = {"start-up": "nginx", "production": "nginx curl sqlite3", "events": "sqlite3"}
 BLOCK = re.compile(r"(?:^<!-- not run: ([^\n]*) -->\n)?^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n|\n((?: {4}[^\n]*\n|\n(?= {4}))+))?",
                    re.S | re.M)
 COMMAND = re.compile(r"^(?: {4}|)(?:[$#] )?(?:sudo )?(?:LD_PRELOAD=\S+ )?(?:vestige|make|gcc|g\+\+|trace-cmd|uftrace) [^|:]*$", re.M)
+
+
+PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 
 def pages():
@@ -71,7 +74,7 @@ def run_page(w, page):
     if "./shop" in script:
         compiled(["cc", "-O2", "-g", "-fpatchable-function-entry=6", "-I", ".", "-I", SOURCE + "/include", "shop.c", "-pthread"],
                  "shop", cwd=w.dir)
-    env = dict(w.env, PATH=w.path("bin") + ":" + os.environ["PATH"] + ":/usr/sbin:/sbin", HOME=w.dir, CPATH=SOURCE + "/include",
+    env = dict(w.env, PATH=w.path("bin") + ":" + PATH, HOME=w.dir, CPATH=SOURCE + "/include",
                LD_LIBRARY_PATH=os.path.dirname(LIBRARY))
     with open(w.path("printed"), "w+", encoding="utf-8", errors="replace") as out, \
             subprocess.Popen(["bash", "-c", script], cwd=w.dir, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
@@ -119,8 +122,9 @@ def test_the_check_of_output_sees_another(w):
 
 def page_test(page):
     def test(w):
-        if page in NEEDS and not os.path.exists(NEEDS[page]):
-            raise Skip(f"no {NEEDS[page]}")
+        for program in NEEDS.get(page, "").split():
+            if not shutil.which(program, path=PATH):
+                raise Skip(f"no {program}")
         run_page(w, page)
     return test
 

@@ -18,14 +18,18 @@ static int write_one(void *arg, struct target *t, const char *path, const char *
 	return control_write(t, path, text, truncate);
 }
 
-/* A process whose tracer is on and has nothing to trace; an object that it loads may have functions. */
+/*
+ * A process whose tracer is on and has nothing to trace; an object that it loads may have functions.
+ * Functions that an instance traces are not in enabled_functions of its area.
+ */
 static void warn_without_functions(struct target *t)
 {
 	struct target_text tracer;
 
 	if (t->ops->grows || target_read(t, "current_tracer", &tracer))
 		return;
-	if (!strncmp(tracer.at, "function", 8) && control_is_empty(t, "enabled_functions"))
+	if (!strncmp(tracer.at, "function", 8) && control_is_empty(t, "enabled_functions") &&
+	    control_is_empty(t, "available_filter_functions"))
 		note("process %s has no function that can be traced now: `vestige get -P "
 		     "%s vestige_status` says why, `vestige list -e -P %s` has its events",
 		     t->name, t->name, t->name);
