@@ -174,7 +174,8 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 				    "there is no option %s with the tracer %s: %s`vestige get "
 				    "trace_options -P PID` shows a process's",
 				    word, opt->tracer,
-				    !strcmp(word, "func-args")	      ? "function_graph has funcgraph-args; "
+				    !strcmp(word, "func-args")
+					    ? "function_graph has funcgraph-args; "
 				    : !strcmp(word, "funcgraph-args") ? "function has func-args; "
 								      : "");
 		if (status_word(line, n, "event_filter: ", word, sizeof(word)))

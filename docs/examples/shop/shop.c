@@ -19,7 +19,7 @@
 #define CREATE_TRACE_POINTS
 #include "shop-events.h"
 
-#define FN __attribute__((noinline))
+#define FN	   __attribute__((noinline))
 #define NR_WORKERS 3
 
 static const char *const items[] = {"tea", "coffee", "sugar", "bread"};
@@ -134,7 +134,8 @@ int main(int argc, char **argv)
 	end.tv_sec += argc > 1 ? atoi(argv[1]) : 1000000;
 	while (!closed) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (now.tv_sec > end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec >= end.tv_nsec))
+		if (now.tv_sec > end.tv_sec ||
+		    (now.tv_sec == end.tv_sec && now.tv_nsec >= end.tv_nsec))
 			break;
 		usleep(1000);
 		pthread_mutex_lock(&queue_lock);
