@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of shop.c, see docs/events.md. */
-/* clang-format off: as the kernel formats its events */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM shop
 
