@@ -23,6 +23,9 @@ def test_without_functions(w):
         said = w.run("start", "-P", p.pid).stderr.decode()
         assert f"process {p.pid} has no function that can be traced now: `vestige get -P {p.pid} vestige_status`" in said, said
         assert w.run("start", "-P", p.pid, "-p", "nop", "-e", "signal").stderr == b""
+    # those of an instance are not in enabled_functions of its area
+    with running(w, w.prog, "spin") as p:
+        assert w.run("start", "-P", p.pid, "-B", "calls", "-p", "function", "-l", "mid").stderr == b""
 
 
 def test_kernel_beside_trace_cmd(w):
