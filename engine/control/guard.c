@@ -3,7 +3,7 @@
  * See guard.h. Ten times a second the agent looks at up to 64 of the pages that were published
  * since, counts their records by thread and by function, and multiplies by the pages that it left
  * out. A record counts as RECORD_NS of the CPU time that the thread used meanwhile. In a thread
- * above the budget, one function a turn is added by name to set_ftrace_notrace: the one with most
+ * above the budget, one function a turn is added to set_ftrace_notrace: the one with most
  * calls that called no traced function. A line in the trace and one in vestige_status report it.
  * What was switched off stays off until set_ftrace_notrace is changed.
  *
@@ -24,6 +24,7 @@
 #include "engine/core/symbol_names.h"
 #include "engine/core/trace_array.h"
 #include "engine/process/area.h"
+#include "engine/process/object.h"
 #include "engine/ring/pool.h"
 
 #define TURN_MS	    100
@@ -255,25 +256,48 @@ static void say(const char *name, uint64_t share, int32_t tid)
 	tree_write("trace_marker", text, s.len, 0);
 }
 
+/* A function without a symbol of its own is called OBJECT+0xOFFSET, as by the tools. */
+static void put_name(struct seq_buf *s, uint32_t id)
+{
+	struct symbol_name name = {.address = address_of(id) + 1};
+	const struct area_function *f = area_function(id);
+	uint32_t i = 0;
+
+	symbol_names(&name, 1);
+	while (i < object_count() && object_row(object_at(i)) != area_object(f->object))
+		i++;
+	if (i < object_count() && name.start &&
+	    function_at(object_at(i), name.start - area_object(f->object)->bias) == id) {
+		seq_puts(s, name.name);
+		return;
+	}
+	seq_puts(s, i < object_count() ? object_at(i)->name : "");
+	seq_puts(s, "+0x");
+	seq_putx(s, f->offset);
+}
+
+/* By its number: a name may be of several functions, or of none. */
 static void switch_off_hottest(int32_t tid, uint64_t share)
 {
 	const struct call_count *hottest = NULL;
-	struct symbol_name name;
+	char name[64] = "", number[24];
+	struct seq_buf s;
 	uint32_t i;
 
 	for (i = 0; i < MAX_COUNTS; i++)
 		if (at.counts[i].id && at.counts[i].tid == tid &&
 		    (!hottest || at.counts[i].leaves > hottest->leaves))
 			hottest = &at.counts[i];
-	if (!hottest)
+	if (!hottest || tree_enter())
 		return;
-	name.address = address_of(hottest->id - 1) + 1;
-	if (tree_enter())
-		return;
-	symbol_names(&name, 1);
+	seq_init(&s, name, sizeof(name) - 1);
+	if (hottest->id <= function_count_known())
+		put_name(&s, hottest->id - 1);
 	tree_lock_release();
-	if (name.start && !tree_write("set_ftrace_notrace", name.name, strlen(name.name), 0))
-		say(name.name, share, tid);
+	seq_init(&s, number, sizeof(number));
+	seq_putu(&s, hottest->id);
+	if (*name && !tree_write("set_ftrace_notrace", number, s.len, 0))
+		say(name, share, tid);
 }
 
 int guard_work(int timeout_ms)
