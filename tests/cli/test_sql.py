@@ -8,6 +8,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import time
 
 from cli_test import BIN, main
 from test_view import recorded
@@ -130,8 +131,18 @@ def test_nothing_else(w):
     assert "it took over 1 s" in ask(w, endless.format("count(*)"), "--max-time", "1", status=1).stderr.decode()
     p = ask(w, endless.format("n"), "--max-rows", "5", "--csv")
     assert p.stdout == b"n\n1\n2\n3\n4\n5\n" and b"more than 5 rows" in p.stderr
-    assert "not enough memory" in ask(w, "SELECT zeroblob(2000000000)", status=1).stderr.decode()
-    assert "not enough memory" in ask(w, "SELECT group_concat(hex(zeroblob(1000000))) FROM slices", status=1).stderr.decode()
+    for large in ("zeroblob(2000000000)", "group_concat(hex(zeroblob(100000)))", "instr(hex(zeroblob(10000000)), hex(zeroblob(5000000)) || '1')"):
+        assert "has more than 262144 bytes" in ask(w, f"SELECT {large} FROM slices", status=1).stderr.decode()
+    # one step of SQLite is short, so that the limit of time holds
+    slow = "SELECT count(*) FROM slices a JOIN slices b ON instr(hex(zeroblob(120000 + a.tid % 2)), hex(zeroblob(60000 + b.tid % 2)) || '1')"
+    begun = time.monotonic()
+    assert "it took over 1 s" in ask(w, slow, "--max-time", "1", status=1).stderr.decode()
+    assert time.monotonic() - begun < 60
+    assert "pattern" in ask(w, "SELECT 1 FROM slices WHERE name LIKE '" + "%a" * 200 + "'", status=1).stderr.decode()
+    assert "not from 0 to 100" in ask(w, "SELECT percentile(duration, 'x') FROM slices", status=1).stderr.decode()
+    assert "b is a blob: hex() prints it" in ask(w, "SELECT x'00ff' AS b", status=1).stderr.decode()
+    assert "cannot be used together" in ask(w, "SELECT 1", "--csv", "--json", status=2).stderr.decode()
+    assert "vestige sql t.dat 'SELECT ...'" in w.run("sql", "t.dat", status=2).stderr.decode()
 
 
 def test_ctrl_c(w):

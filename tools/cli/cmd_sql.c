@@ -246,6 +246,10 @@ static int run(const struct command *c, int argc, char **argv)
 		argv++;
 		argc--;
 	}
+	if (opt.json && opt.csv)
+		return options_wrong(c, "--json and --csv cannot be used together");
+	if (argc == 1 && !v.path && !access(argv[0], F_OK))
+		return options_wrong(c, "there is no query: vestige sql %s 'SELECT ...'", argv[0]);
 	if (argc != 1)
 		return options_wrong(c, argc ? "one query at a time: put it in quotes"
 					     : "there is no query");

@@ -15,7 +15,13 @@
 #include "tools/base/time_ns.h"
 #include "tools/view/sql_tables.h"
 
-#define STEPS_A_LOOK 20000 /* of SQLite's machine, between two looks at the clock */
+#define STEPS_A_LOOK 2000 /* of SQLite's machine, between two looks at the clock */
+/*
+ * Nothing ends SQLite amid one step, and instr(), replace() and LIKE compare each place of a text
+ * with all of another one: with texts of these bytes a step takes a second at most.
+ */
+#define MAX_TEXT    (256 << 10)
+#define MAX_PATTERN 256
 
 struct sql {
 	sqlite3 *db;
@@ -34,11 +40,12 @@ struct values {
 static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct values *v = sqlite3_aggregate_context(ctx, sizeof(*v));
+	bool bad = argc > 1 && sqlite3_value_numeric_type(argv[1]) > SQLITE_FLOAT;
 	double p = argc > 1 ? sqlite3_value_double(argv[1]) : 50;
 
 	if (!v || sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		return;
-	if (!(p >= 0 && p <= 100)) {
+	if (bad || !(p >= 0 && p <= 100)) {
 		sqlite3_result_error(ctx, "percentile(): not from 0 to 100", -1);
 		return;
 	}
@@ -154,8 +161,9 @@ int sql_open(const struct columns *c, struct sql **out)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 64 << 20);
-	sqlite3_limit(s->db, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
+	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, MAX_TEXT);
+	sqlite3_limit(s->db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MAX_PATTERN);
+	sqlite3_limit(s->db, SQLITE_LIMIT_SQL_LENGTH, MAX_TEXT);
 	sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_set_authorizer(s->db, authorize, s);
 	sqlite3_progress_handler(s->db, STEPS_A_LOOK, look_at_limits, s);
@@ -174,7 +182,9 @@ void sql_close(struct sql *s)
 
 static int failed(struct sql *s, int err)
 {
-	if (err == SQLITE_NOMEM || err == SQLITE_TOOBIG)
+	if (err == SQLITE_TOOBIG)
+		return fail(E2BIG, "sql: a text or a blob has more than %d bytes", MAX_TEXT);
+	if (err == SQLITE_NOMEM)
 		return fail(ENOMEM, "sql: there is not enough memory for this query");
 	if (s->late)
 		return fail(ETIME, "sql: it took over %u s", s->limits->seconds);
@@ -219,13 +229,17 @@ static int give_rows(struct sql *s, sqlite3_stmt *st, unsigned int nr,
 			int type = sqlite3_column_type(st, (int)i);
 			const char *text = (const char *)sqlite3_column_text(st, (int)i);
 
+			if (type == SQLITE_BLOB)
+				ret = fail(EINVAL, "sql: %s is a blob: hex() prints it",
+					   sqlite3_column_name(st, (int)i));
 			cells[i].text = text ? text : "";
 			cells[i].type = type == SQLITE_NULL ? SQL_NULL
 					: type == SQLITE_INTEGER || type == SQLITE_FLOAT
 						? SQL_NUMBER
 						: SQL_TEXT;
 		}
-		ret = row(arg, cells, nr);
+		if (!ret)
+			ret = row(arg, cells, nr);
 	}
 	free(cells);
 	if (ret)
