@@ -231,7 +231,8 @@ static int sql_row(void *arg, const struct sql_cell *cells, unsigned int nr)
 /* An error is an answer, too: {"error": ...}. */
 static int ask_sql(struct served *s, struct out *o, const struct question *q)
 {
-	const struct sql_limits limits = {.rows = SQL_ROWS, .seconds = SQL_SECONDS};
+	const struct sql_limits limits = {
+		.rows = SQL_ROWS, .seconds = SQL_SECONDS, .stop = &s->stop};
 	struct body body = {0};
 	struct out rows;
 	struct sql_rows to = {.o = &rows};

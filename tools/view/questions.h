@@ -7,6 +7,7 @@
 #define VESTIGE_TOOLS_QUESTIONS_H
 
 #include <microhttpd.h>
+#include <stdatomic.h>
 
 #include "tools/view/answers.h"
 
@@ -30,6 +31,7 @@ struct served {
 	uint64_t nr_questions;
 	struct source_text *source;
 	struct sql *sql;
+	atomic_bool stop; /* set by the owner: a query ends soon */
 };
 
 /* A text that grows; `at` is to be freed. */

@@ -8,11 +8,13 @@
 #include "tools/view/server.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +32,9 @@
 
 #define NO_TOKEN	"the token is missing or wrong"
 #define TOKEN_BYTES	32u /* hexadecimal digits: 128 bits */
-#define MAX_CONNECTIONS 32u
+#define MAX_CONNECTIONS 256u
 #define MAX_REQUEST	(64u << 10) /* bytes of a request with its headers */
-#define IDLE_S		30u
+#define IDLE_S		10u
 #define MAX_SESSION	(1u << 20)
 
 struct view_server {
@@ -300,6 +302,27 @@ static int make_token(struct view_server *s)
 	return 0;
 }
 
+/* Files of processes of ours that were killed. */
+static void remove_stale(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	struct stat st;
+	int pid, end;
+
+	while (d && (e = readdir(d))) {
+		end = 0;
+		if (sscanf(e->d_name, "view-%d.html%n", &pid, &end) != 1 || !end ||
+		    e->d_name[end] || pid <= 0 || !kill(pid, 0) || errno != ESRCH)
+			continue;
+		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode) && st.st_uid == geteuid())
+			unlinkat(dirfd(d), e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
 /* A file that only this user can read, so that the token is on no command line. */
 static int write_file(struct view_server *s, const char *dir)
 {
@@ -307,6 +330,7 @@ static int write_file(struct view_server *s, const char *dir)
 
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		return fail_errno(errno, "cannot make %s", dir);
+	remove_stale(dir);
 	if (asprintf(&s->file, "%s/view-%d.html", dir, (int)getpid()) < 0) {
 		s->file = NULL;
 		return fail(ENOMEM, "out of memory");
@@ -378,6 +402,7 @@ static int start_thread(struct view_server *s)
 
 static void stop_thread(struct view_server *s)
 {
+	atomic_store(&s->served.stop, true);
 	if (s->running && !eventfd_write(s->wake, 1))
 		pthread_join(s->thread, NULL);
 	if (s->wake >= 0)
