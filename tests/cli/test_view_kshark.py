@@ -225,6 +225,11 @@ def test_kernel_and_program(w):
     assert bins > 100 and boxes > 100, (bins, boxes)
     tasks = {r["tid"] for r in ask(w, "k0.dat", "SELECT DISTINCT tid FROM cpus")}
     assert pids <= tasks, (pids, tasks)
+    # what was recorded is above the other processes, of which there are events alone
+    tracks = [(t["kind"] not in ("events", "cpu", "cpu-events"), t["pid"] or t["id"]) for t in ask(w, "k0.dat", "SELECT kind, id, pid FROM tracks")]
+    ours = {process for has, process in tracks if has}
+    order = [process in ours for has, process in tracks if process and process not in range(os.cpu_count())]
+    assert order.index(False) == sum(order) and len(ours) == 1, tracks
     alone = {(r["tid"], r["name"]) for r in ask(w, "k1.dat", "SELECT DISTINCT tid, name FROM cpus")}
     assert {name for _, name in alone} <= {"loaded", "vestige"} and len({tid for tid, _ in alone}) == 1, alone
 

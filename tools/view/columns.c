@@ -593,6 +593,36 @@ static void number_threads(struct columns *c)
 	}
 }
 
+static bool is_of_calls(const struct track *t)
+{
+	return t->kind == TRACK_CALLS || t->kind == TRACK_STATES;
+}
+
+static int32_t process_of_track(const struct track *t)
+{
+	return t->kind == TRACK_CPU || t->kind == TRACK_CPU_EVENTS ? -1 : t->pid ? t->pid : t->id;
+}
+
+/* Processes that have events alone come behind the others. The tracks are in order. */
+static void order_others(struct columns *c)
+{
+	bool any = false, has = false;
+	size_t begin = 0;
+
+	for (size_t i = 0; i < c->nr_tracks; i++) {
+		int32_t process = process_of_track(&c->tracks[i]);
+
+		any |= has |= is_of_calls(&c->tracks[i]);
+		if (i + 1 < c->nr_tracks && process_of_track(&c->tracks[i + 1]) == process)
+			continue;
+		for (; begin <= i; begin++)
+			c->tracks[begin].is_other = process >= 0 && !has;
+		has = false;
+	}
+	if (any)
+		qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), columns_track_order);
+}
+
 static int finish(struct columns *c)
 {
 	int ret = 0;
@@ -600,6 +630,7 @@ static int finish(struct columns *c)
 	if (c->first > c->last)
 		return fail(ENODATA, "'%s' has nothing to be shown", c->v->path);
 	qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), columns_track_order);
+	order_others(c);
 	number_threads(c);
 	for (size_t i = 0; i < c->nr_tracks; i++) {
 		drop_empty_rows(&c->tracks[i]);

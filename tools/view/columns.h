@@ -59,6 +59,7 @@ struct track {
 	int32_t pid;	    /* the thread's process; 0 unknown, or a CPU */
 	uint32_t process;   /* as struct record */
 	uint32_t stack;	    /* TRACK_CALLS of another stack than the thread's own; 0 */
+	bool is_other;	    /* of a process that has events alone, beside others that have more */
 	const char *name;   /* the thread's; "" of a CPU */
 	const char *buffer; /* of the file, that its spans are of; "": the top one, or all */
 	struct span_row *rows;

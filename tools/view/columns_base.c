@@ -28,6 +28,7 @@ int columns_track_order(const void *a_, const void *b_)
 	const struct track *a = a_, *b = b_;
 	int64_t ret = by(!of_cpu(a), !of_cpu(b));
 
+	ret = ret ? ret : by(a->is_other, b->is_other);
 	ret = ret ? ret : by(a->pid ? a->pid : a->id, b->pid ? b->pid : b->id);
 	ret = ret ? ret : by(a->id, b->id);
 	ret = ret ? ret : by(a->process, b->process);
