@@ -764,6 +764,9 @@
   function isCpu(track) {
     return track.kind === "cpu" || track.kind === "cpu-events";
   }
+  function isEvents(track) {
+    return track.kind === "events" || track.kind === "cpu-events";
+  }
   function trackTitle(track) {
     if (track.made)
       return track.made.title;
@@ -949,13 +952,14 @@
       g2.layout.grouped = !g2.layout.grouped;
       g2.layOut();
     });
-    add2("Functions of the range", ["1"], tab("table"));
-    add2("Flame graph of the range", ["2"], tab("flame"));
-    add2("Call tree of the range", ["3"], tab("tree"));
-    add2("Compare two ranges", ["4"], tab("diff"));
-    add2("Notes", ["5"], tab("notes"));
-    add2("SQL", ["6"], tab("sql"));
-    add2("Source of the chosen function", ["7"], tab("source"));
+    add2("What is chosen", ["1"], tab("chosen"));
+    add2("Functions of the range", ["2"], tab("table"));
+    add2("Flame graph of the range", ["3"], tab("flame"));
+    add2("Call tree of the range", ["4"], tab("tree"));
+    add2("Compare two ranges", ["5"], tab("diff"));
+    add2("Notes", ["6"], tab("notes"));
+    add2("SQL", ["7"], tab("sql"));
+    add2("Source of the chosen function", ["8"], tab("source"));
     add2("Save the session", ["ctrl+s"], () => v3.save());
     add2("Open a session", ["ctrl+o"], () => document.querySelector("#session").click());
     add2("Save the picture as PNG", [], () => v3.picture());
@@ -1977,7 +1981,7 @@
       facts.push(["Object", object]);
     if (info.places[span.name])
       facts.push(["Source", info.places[span.name]]);
-    if (span.length)
+    if (span.length && !isEvents(track))
       facts.push(["Length", duration(span.length)]);
     if (track.kind === "calls")
       facts.push(["Depth", String(span.row)]);
@@ -1986,7 +1990,7 @@
     if (track.kind === "states" || track.kind === "calls" && (span.extra | 0) >= 0)
       facts.push(["CPU", String(span.extra)]);
     if (span.count > 1)
-      facts.push(["Together", `${span.count} are too short to be shown apart: this is the longest's name`]);
+      facts.push(["Together", isEvents(track) ? `${span.count} events in ${duration(span.length)}: this is one of them` : `${span.count} are too short to be shown apart: this is the longest's name`]);
     return /* @__PURE__ */ u3(k, { children: [
       /* @__PURE__ */ u3("dl", { class: "facts", children: facts.map(([name, value]) => /* @__PURE__ */ u3(k, { children: [
         /* @__PURE__ */ u3("dt", { children: name }),
@@ -2514,8 +2518,8 @@
     ["tree", "Call tree"],
     ["diff", "Compare"],
     ["notes", "Notes"],
-    ["source", "Source"],
-    ["sql", "SQL"]
+    ["sql", "SQL"],
+    ["source", "Source"]
   ];
   function Panel({ v: v3 }) {
     const { area, info, tab } = v3;
@@ -2879,7 +2883,7 @@
         const chars = Math.floor(room / 6);
         if (chars < 2)
           continue;
-        g2.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 3, top + height / 2 + 0.5);
+        g2.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 3, top + height / 2 + 0.5, room);
       }
       for (const [left, w3, colour] of hollow) {
         g2.strokeStyle = colour;
@@ -3841,7 +3845,7 @@ and`));
       trackTitle(track),
       track.kind === "states" && ` on CPU ${span.extra}`,
       /* @__PURE__ */ u3("br", {}),
-      span.length ? duration(span.length) : "event",
+      !isEvents(track) && span.length ? duration(span.length) : span.count > 1 ? `${span.count} events in ${duration(span.length)}` : "event",
       " at ",
       clockTime(v3.info.first, span.start)
     ] });

@@ -6,7 +6,7 @@ import { commands, keyOf } from "./commands";
 import { Dialogs } from "./dialogs";
 import { clockTime, duration } from "./format";
 import type { Graph } from "./graph";
-import { SCALE, isCpu, trackTitle } from "./layout";
+import { SCALE, isCpu, isEvents, trackTitle } from "./layout";
 import { List } from "./list";
 import { Menu } from "./menu";
 import { Panel } from "./panel";
@@ -146,7 +146,7 @@ function HoverCard({ v }: { v: Viewer }) {
       {trackTitle(track)}
       {track.kind === "states" && ` on CPU ${span.extra}`}
       <br />
-      {span.length ? duration(span.length) : "event"} at {clockTime(v.info.first, span.start)}
+      {!isEvents(track) && span.length ? duration(span.length) : span.count > 1 ? `${span.count} events in ${duration(span.length)}` : "event"} at {clockTime(v.info.first, span.start)}
     </div>
   );
 }

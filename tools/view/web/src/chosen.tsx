@@ -2,7 +2,7 @@
 // What is chosen: its facts, how long all calls of its function took, what it waited for.
 import { useEffect, useState } from "preact/hooks";
 import { clockTime, duration } from "./format";
-import { trackTitle } from "./layout";
+import { isEvents, trackTitle } from "./layout";
 import { timesOf } from "./made";
 import type { FunctionTimes } from "./source";
 import type { Viewer } from "./viewer";
@@ -20,11 +20,11 @@ export function ChosenPanel({ v }: { v: Viewer }) {
   ];
   if (object) facts.push(["Object", object]);
   if (info.places[span.name]) facts.push(["Source", info.places[span.name]!]);
-  if (span.length) facts.push(["Length", duration(span.length)]);
+  if (span.length && !isEvents(track)) facts.push(["Length", duration(span.length)]);
   if (track.kind === "calls") facts.push(["Depth", String(span.row)]);
   if (track.kind === "cpu") facts.push(["Thread", String(span.extra)]);
   if (track.kind === "states" || (track.kind === "calls" && (span.extra | 0) >= 0)) facts.push(["CPU", String(span.extra)]);
-  if (span.count > 1) facts.push(["Together", `${span.count} are too short to be shown apart: this is the longest's name`]);
+  if (span.count > 1) facts.push(["Together", isEvents(track) ? `${span.count} events in ${duration(span.length)}: this is one of them` : `${span.count} are too short to be shown apart: this is the longest's name`]);
   return (
     <>
       <dl class="facts">

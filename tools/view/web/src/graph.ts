@@ -320,7 +320,7 @@ export class Graph {
       const room = right - left - 6, text = this.label(track, blocks[i + NAME], blocks[i + EXTRA]);
       const chars = Math.floor(room / 6);
       if (chars < 2) continue;
-      g.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 3, top + height / 2 + 0.5);
+      g.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 3, top + height / 2 + 0.5, room);
     }
     for (const [left, w, colour] of hollow) {
       g.strokeStyle = colour;

@@ -35,6 +35,11 @@ export function isCpu(track: Drawn): boolean {
   return track.kind === "cpu" || track.kind === "cpu-events";
 }
 
+// Of events, which have no length.
+export function isEvents(track: Drawn): boolean {
+  return track.kind === "events" || track.kind === "cpu-events";
+}
+
 export function trackTitle(track: Drawn): string {
   if (track.made) return track.made.title;
   if (track.kind === "cpu") return `CPU ${track.id}`;

@@ -14,7 +14,7 @@ import type { FlameRow } from "./source";
 import type { Tab, Viewer } from "./viewer";
 
 const TABS: [Tab, string][] = [
-  ["chosen", "Chosen"], ["table", "Functions"], ["flame", "Flame graph"], ["tree", "Call tree"], ["diff", "Compare"], ["notes", "Notes"], ["source", "Source"], ["sql", "SQL"],
+  ["chosen", "Chosen"], ["table", "Functions"], ["flame", "Flame graph"], ["tree", "Call tree"], ["diff", "Compare"], ["notes", "Notes"], ["sql", "SQL"], ["source", "Source"],
 ];
 
 export function Panel({ v }: { v: Viewer }) {
