@@ -416,6 +416,9 @@ def test_exec_leaves_the_old_area(w):
 
 def test_a_process_that_is_not_traced(w):
     said(w.run("get", "-P", os.getpid(), "trace", status=1), "is not traced")
+    os.mkdir(w.path("elsewhere"), 0o700)
+    with target(w, VESTIGE_DIR=w.path("elsewhere")) as p:
+        said(w.run("get", "-P", p.pid, "trace", status=1), "has libvestige.so, but its area is not where this command looks")
     said(w.run("get", "-P", 4194304 + 1, "trace", status=1), "there is no process")
 
 

@@ -280,6 +280,22 @@ static unsigned int look(struct image *t, int wanted)
 	return nr;
 }
 
+/* Whether the library is in a process, whatever file it came from. */
+static bool has_library(int pid)
+{
+	char path[32], line[PATH_MAX + 128];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, "/libvestige.so") != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static int nothing_found(int pid)
 {
 	if (!pid)
@@ -287,6 +303,12 @@ static int nothing_found(int pid)
 				   "record`, or with LD_PRELOAD=libvestige.so");
 	if (kill(pid, 0) && errno == ESRCH)
 		return fail(ESRCH, "there is no process %d, and it left no area", pid);
+	if (has_library(pid))
+		return fail(ESRCH,
+			    "process %d has libvestige.so, but its area is not where this command "
+			    "looks: set VESTIGE_DIR for both, or for neither (a program may have "
+			    "cleared its environment)",
+			    pid);
 	return fail(ESRCH,
 		    "process %d is not traced: it runs without libvestige.so (`vestige attach %d` "
 		    "loads it), or with another VESTIGE_DIR",
