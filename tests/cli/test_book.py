@@ -18,8 +18,6 @@ NEEDS = {"start-up": "nginx", "production": "nginx curl sqlite3", "events": "sql
 BLOCK = re.compile(r"(?:^<!-- not run: ([^\n]*) -->\n)?^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n|\n((?: {4}[^\n]*\n|\n(?= {4}))+))?",
                    re.S | re.M)
 COMMAND = re.compile(r"^(?: {4}|)(?:[$#] )?(?:sudo )?(?:LD_PRELOAD=\S+ )?(?:vestige|make|gcc|g\+\+|trace-cmd|uftrace) [^|:]*$", re.M)
-
-
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 
@@ -80,7 +78,7 @@ def run_page(w, page):
             subprocess.Popen(["bash", "-c", script], cwd=w.dir, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                              start_new_session=True) as p:
         try:
-            status = p.wait(150)
+            status = p.wait(500)
         finally:
             # a program that the page has left running
             try:
