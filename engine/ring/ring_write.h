@@ -81,12 +81,16 @@ static inline void ring_ready(struct ring *r, uint32_t bytes)
 static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32_t bytes, int event,
 				  uint64_t now)
 {
-	for (;;) {
+	/*
+	 * A child of vfork() and a raw clone() with our memory have no rseq: what the area of the thread
+	 * that made it says is where that one ran. So it is not asked again.
+	 */
+	for (uint32_t cpu = ring_cpu();; cpu = arch_cpu()) {
 		struct ring_ctl *ctl = ring_block(r);
 		struct page_head *head;
 		uint64_t at, stamp;
 
-		if ((event ? ctl->event_key : ctl->cpu_key) == (ring_cpu() ^ RING_CPU_KEY)) {
+		if ((event ? ctl->event_key : ctl->cpu_key) == (cpu ^ RING_CPU_KEY)) {
 			head = ring_begin_writer(ctl);
 			at = head ? arch_local_fetch_add(&head->commit, bytes) : PAGE_BYTES;
 			if (at + bytes <= PAGE_BYTES) {

@@ -65,14 +65,14 @@ static int put_entry(struct ring *r, const struct entry *e)
 {
 	uint32_t stack = record_word_id(e->stack), whole = (2 + e->nr) * 8;
 
-	for (;;) {
+	for (uint32_t cpu = ring_cpu();; cpu = arch_cpu()) { /* see ring_reserve_as() */
 		struct ring_ctl *ctl = ring_block(r);
 		int below, alone, done = 0, full = 1;
 		struct page_head *head;
 		uint64_t before, at;
 		uint32_t bytes;
 
-		if (ctl->cpu_key == (ring_cpu() ^ RING_CPU_KEY)) {
+		if (ctl->cpu_key == (cpu ^ RING_CPU_KEY)) {
 			head = ring_begin_writer(ctl);
 			below = ctl->nest > 1;
 			before = load_relaxed(&ctl->last_state);
