@@ -26,8 +26,10 @@ static int open_out(struct call_export *x, const char *path)
 	}
 	if (err)
 		return err;
-	if (!out_init(&x->o, fd))
+	if (!out_init(&x->o, fd)) {
+		x->o.stop = x->v->r->stop;
 		return 0;
+	}
 	if (!x->to_stdout)
 		dat_file_abort(&x->file);
 	return fail(ENOMEM, "out of memory");
@@ -49,7 +51,9 @@ static int end(struct call_export *x, int err)
 {
 	int failed = out_end(&x->o);
 
-	if (x->to_stdout) {
+	if (failed == -EINTR)
+		err = fail(EINTR, "interrupted");
+	else if (x->to_stdout) {
 		if (failed == -EPIPE)
 			return 0;
 		if (failed)

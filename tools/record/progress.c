@@ -63,9 +63,12 @@ static void *report(void *arg)
 	struct progress *p = arg;
 	struct pollfd fds[] = {{p->end, POLLIN, 0}, {p->signals, POLLIN, 0}};
 
-	if (poll(fds, 1, FIRST_MS))
+	if (poll(fds, p->after_program ? 1 : 2, FIRST_MS) && fds[0].revents)
 		return NULL;
-	take_signals(p);
+	if (p->after_program)
+		take_signals(p);
+	else if (fds[1].revents)
+		p->quiet = true; /* ended before there was anything to say */
 	if (!p->quiet)
 		note("%s", p->hint);
 	do {
@@ -78,11 +81,10 @@ static void *report(void *arg)
 	return NULL;
 }
 
-void progress_begin(struct progress *p, const char *file, const char *hint, bool quiet)
+static void begin(struct progress *p)
 {
 	sigset_t ours;
 
-	*p = (struct progress){.file = file, .hint = hint, .quiet = quiet};
 	p->tty = isatty(STDERR_FILENO);
 	p->begun_ns = time_ns(CLOCK_MONOTONIC);
 	sigemptyset(&ours);
@@ -93,6 +95,18 @@ void progress_begin(struct progress *p, const char *file, const char *hint, bool
 	p->end = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_sigmask(SIG_BLOCK, &ours, &p->old);
 	p->running = p->signals >= 0 && p->end >= 0 && !pthread_create(&p->thread, NULL, report, p);
+}
+
+void progress_begin(struct progress *p, const char *file, const char *hint, bool quiet)
+{
+	*p = (struct progress){.file = file, .hint = hint, .quiet = quiet};
+	begin(p);
+}
+
+void progress_begin_after(struct progress *p, const char *file, const char *hint, bool quiet)
+{
+	*p = (struct progress){.file = file, .hint = hint, .quiet = quiet, .after_program = true};
+	begin(p);
 }
 
 /* For struct export_options. */

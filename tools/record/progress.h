@@ -20,6 +20,7 @@ struct progress {
 	const char *file;      /* that is written: its path */
 	const char *hint;      /* the current work, and the effect of Ctrl-C */
 	bool quiet;	       /* nothing is printed */
+	bool after_program;    /* signals of the first second were for the program */
 	struct reader *kernel; /* see struct export_options; set by the caller, NULL at first */
 	/* See struct export_options; set by the caller, NULL at first. */
 	const char *name;
@@ -40,11 +41,17 @@ struct progress {
 };
 
 /*
- * progress_begin() - from here on SIGINT, SIGTERM and SIGHUP are held back. They count once a
- * second has passed and the line is out; those that come before are dropped: Ctrl-C pressed twice
- * to end the program does not end the work. @file, @hint: one line each, borrowed.
+ * progress_begin() - from here on SIGINT, SIGTERM and SIGHUP end the work, and not this program.
+ * @file, @hint: one line each, borrowed.
  */
 void progress_begin(struct progress *p, const char *file, const char *hint, bool quiet);
+
+/*
+ * The same behind a program that the command has run: the signals count once a second has passed and
+ * the line is out. Those that come before are dropped: Ctrl-C pressed twice to end the program does
+ * not end the work.
+ */
+void progress_begin_after(struct progress *p, const char *file, const char *hint, bool quiet);
 
 /*
  * progress_write() - write p->file from @r: the work of record, convert and extract. It ends early

@@ -310,7 +310,7 @@ void record_output(struct record_run *run)
 		 "nothing: `%s` writes it later",
 		 run->opt.output, convert);
 	spool_end(run->spool, time_ns(CLOCK_MONOTONIC));
-	progress_begin(&p, run->opt.output, hint, run->opt.quiet);
+	progress_begin_after(&p, run->opt.output, hint, run->opt.quiet);
 	err = run->opt.native ? reader_open_spool_tables(run->spool_path, &r)
 			      : reader_open_spool(run->spool_path, &r);
 	if (!err)

@@ -191,6 +191,8 @@ void out_flush(struct out *o)
 	size_t bytes = o->used;
 
 	o->used = 0;
+	if (!o->err && o->stop && atomic_load_explicit(o->stop, memory_order_relaxed))
+		o->err = -EINTR;
 	if (!bytes || o->err)
 		return;
 	if (o->writer)
