@@ -128,6 +128,12 @@ static inline int sys_fallocate(int fd, uint64_t offset, uint64_t bytes)
 	return (int)arch_syscall(SYS_fallocate, fd, 0, (long)offset, (long)bytes, 0, 0);
 }
 
+/* Anonymous memory with a descriptor. */
+static inline int sys_memfd_create(const char *name, unsigned int flags)
+{
+	return (int)arch_syscall(SYS_memfd_create, (long)name, flags, 0, 0, 0, 0);
+}
+
 static inline int sys_mkdir(const char *path, int mode)
 {
 	return (int)arch_syscall(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);

@@ -3,7 +3,8 @@
  * Writing to text, see text_patch.h. Owns nothing but whether other threads may run: they do from
  * LIFECYCLE_LIVE on, and from the start where there is more than one. Text is written through its
  * own addresses, writable for as long as it takes; pwrite() to /proc/self/mem promises no 2-byte
- * store. Constructor or agent context, one caller at a time. fork: the child has the text as it is.
+ * store. Where it may not become writable it is written through a view (text_view.h). Constructor
+ * or agent context, one caller at a time. fork: the child has the text as it is.
  * Costs: bench "switching". Tests: tests/engine/.
  */
 #include "engine/core/text_patch.h"
@@ -15,6 +16,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
+#include "engine/core/text_view.h"
 #include "engine/process/area.h"
 #include "engine/process/object.h"
 #include "engine/process/thread_list.h"
@@ -86,15 +88,36 @@ static const struct object *object_with(uint64_t at)
 	return NULL;
 }
 
+static int open_pages(uint64_t lo, uint64_t hi)
+{
+	int err = sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+
+	return text_view_is_due(err) ? text_view_open(lo, hi) : err;
+}
+
+/* Pages that have a view can be executed, and have not been made writable. */
+static int close_pages(uint64_t lo, uint64_t hi)
+{
+	int err = text_view_close(lo, hi)
+			  ? 0
+			  : sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+
+	if (!text_view_is_due(err))
+		return err;
+	err = text_view_open(lo, hi);
+	text_view_close(lo, hi);
+	return err;
+}
+
 /* Between two segments of code there may be other pages, or none. */
-static int protect(uint64_t lo, uint64_t hi, int how)
+static int each_part(uint64_t lo, uint64_t hi, int (*fn)(uint64_t lo, uint64_t hi))
 {
 	const struct object *o = object_with(lo);
 	uint32_t k;
 	int err = 0;
 
 	if (!o)
-		return sys_mprotect((void *)lo, hi - lo, how);
+		return fn(lo, hi);
 	for (k = 0; k < o->nr_phdr && !err; k++) {
 		uint64_t begin = o->bias + o->phdr[k].p_vaddr;
 		uint64_t end = (begin + o->phdr[k].p_memsz + PAGE - 1) & ~(PAGE - 1);
@@ -103,39 +126,55 @@ static int protect(uint64_t lo, uint64_t hi, int how)
 		begin = begin < lo ? lo : begin;
 		end = end > hi ? hi : end;
 		if (is_code(&o->phdr[k]) && begin < end)
-			err = sys_mprotect((void *)begin, end - begin, how);
+			err = fn(begin, end);
 	}
 	return err;
 }
 
-static int make_writable(uint64_t lo, uint64_t hi)
-{
-	return protect(lo, hi, PROT_READ | PROT_WRITE | PROT_EXEC);
-}
-
 int text_open(uint64_t lo, uint64_t hi)
 {
+	int err;
+
 	if (live && !registered)
 		return -ENOTSUP;
-	return make_writable(lo, hi);
-}
-
-void text_close(uint64_t lo, uint64_t hi)
-{
-	protect(lo, hi, PROT_READ | PROT_EXEC);
-}
-
-int text_try(uint64_t lo, uint64_t hi)
-{
-	int err = make_writable(lo, hi);
-
-	if (!err)
+	err = each_part(lo, hi, open_pages);
+	if (err)
 		text_close(lo, hi);
 	return err;
 }
 
+void text_close(uint64_t lo, uint64_t hi)
+{
+	each_part(lo, hi, close_pages);
+}
+
+int text_seal(void *p, size_t bytes)
+{
+	return close_pages((uint64_t)p, ((uint64_t)p + bytes + PAGE - 1) & ~(PAGE - 1));
+}
+
+void *text_at(void *p)
+{
+	return (void *)text_view_of((uint64_t)p);
+}
+
+static int try_pages(uint64_t lo, uint64_t hi)
+{
+	int err = sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+
+	return err ? err : sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+}
+
+int text_try(uint64_t lo, uint64_t hi)
+{
+	int err = each_part(lo, hi, try_pages);
+
+	return text_view_is_due(err) ? text_view_try() : err;
+}
+
 void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n)
 {
+	at = text_at(at);
 	if (n == ARCH_SITE_MIN)
 		*(volatile uint8_t *)at = bytes[0];
 	else
@@ -145,10 +184,12 @@ void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n)
 
 void text_store(uint8_t *at, const uint8_t *bytes, uint32_t n)
 {
-	uint8_t *end = (uint8_t *)(((uintptr_t)at | (TEXT_LINE_BYTES - 1)) + 1);
 	uint64_t word;
-	uint8_t *to = end - at < 8 ? end - 8 : at;
+	uint8_t *end, *to;
 
+	at = text_at(at);
+	end = (uint8_t *)(((uintptr_t)at | (TEXT_LINE_BYTES - 1)) + 1);
+	to = end - at < 8 ? end - 8 : at;
 	memcpy(&word, to, 8);
 	memcpy((uint8_t *)&word + (at - to), bytes, n);
 	*(volatile uint64_t *)to = word;
@@ -174,7 +215,7 @@ int text_switch_branch(uint8_t *code, int on, int *changed)
 	err = text_open(lo, hi);
 	if (err)
 		return err;
-	arch_branch_set(code, on);
+	arch_branch_set(text_at(code), on);
 	text_close(lo, hi);
 	*changed = 1;
 	return 0;

@@ -10,6 +10,7 @@
 #ifndef VESTIGE_CORE_TEXT_PATCH_H
 #define VESTIGE_CORE_TEXT_PATCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TEXT_LINE_BYTES 64u
@@ -23,12 +24,27 @@ static inline int text_pair_in_line(const void *p)
 /* Whether other threads may run (LIFECYCLE_LIVE). */
 int text_is_live(void);
 
-/* Whether they can be made writable; nothing of them is touched. Return: 0 or -errno. */
+/* Whether they can be changed; nothing of them is touched. Return: 0 or -errno. */
 int text_try(uint64_t lo, uint64_t hi);
 
-/* Make the pages writable, and give them back their protection. Return: 0 or -errno. */
+/*
+ * Make the pages writable, at text_at() of their addresses, and give them back their protection.
+ * Return: 0 or -errno: they are as before.
+ */
 int text_open(uint64_t lo, uint64_t hi);
 void text_close(uint64_t lo, uint64_t hi);
+
+/*
+ * text_at() - where the bytes at @p are written, up to the end of the pages that were opened with
+ * them: at @p, or in a view (text_view.h) where text may not become writable.
+ */
+void *text_at(void *p);
+
+/*
+ * text_seal() - memory of ours, writable so far, becomes code. @p: whole pages, @bytes: rounded up.
+ * Return: 0 or -errno.
+ */
+int text_seal(void *p, size_t bytes);
 
 /*
  * text_switch() - store the first bytes in which two forms of a site differ.

@@ -17,6 +17,7 @@
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/core/text_patch.h"
 #include "engine/process/libc.h"
 #include "engine/hook/text/near_map.h"
 
@@ -57,11 +58,12 @@ int loader_follow(void (*removing)(void), void (*changed)(void))
 	callback = changed;
 	memcpy(island + 16, &target, sizeof(target));
 	arch_make_island(island, 16 - 6, 0);
-	err = sys_mprotect(island, 4096, PROT_READ | PROT_EXEC);
+	err = text_seal(island, 4096);
 	if (!err)
-		err = sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+		err = text_open(lo, hi);
 	if (err)
 		return err;
-	arch_make_jump(at, (int32_t)(island - (at + ARCH_JUMP_BYTES)));
-	return sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+	arch_make_jump(text_at(at), (int32_t)(island - (at + ARCH_JUMP_BYTES)));
+	text_close(lo, hi);
+	return 0;
 }

@@ -19,6 +19,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/core/function.h"
+#include "engine/core/text_patch.h"
 #include "engine/core/unwind.h"
 #include "engine/hook/text/island_cfi.h"
 #include "engine/hook/text/near_map.h"
@@ -279,7 +280,7 @@ int redirect_map(struct redirect_map *m, uint64_t text_lo, uint64_t text_hi, uin
 	unwind_originals(original);
 	island_cfi_add((uint64_t)p, (uint64_t)p + head_at(nr),
 		       p + head_at(nr) + REDIRECT_HEADER_AT);
-	return sys_mprotect(p, m->code_bytes, PROT_READ | PROT_EXEC);
+	return text_seal(p, m->code_bytes);
 }
 
 void redirect_unmap(struct redirect_map *m, size_t slot_bytes)
@@ -296,8 +297,9 @@ int redirect_make(const struct redirect_map *m, uint32_t i, const struct redirec
 	uint8_t *island = redirect_island(m, i);
 	uint8_t *row = m->islands + rows_at(m->nr) + (size_t)i * REDIRECT_ROW_BYTES;
 
-	return redirect_island_make(r->text, r->bytes, from, (uint64_t)island, island, row,
-				    (uint64_t)row, (uint64_t)(m->islands + head_at(m->nr)));
+	return redirect_island_make(r->text, r->bytes, from, (uint64_t)island, text_at(island),
+				    text_at(row), (uint64_t)row,
+				    (uint64_t)(m->islands + head_at(m->nr)));
 }
 
 uint64_t redirect_copy_of(const struct redirect_map *m, uint32_t i, uint64_t address)
@@ -325,9 +327,9 @@ void redirect_write(const struct redirect_map *m, uint32_t i, const struct redir
 	uint8_t jump[REDIRECT_MAX_WRITTEN];
 	uint32_t n = redirect_jump_make(where, (uint64_t)redirect_island(m, i), jump);
 
-	memcpy((void *)where, jump, n);
+	memcpy(text_at((void *)where), jump, n);
 	if (where == from)
 		return;
 	n = redirect_short_jump_make(from, where, jump);
-	memcpy((void *)from, jump, n);
+	memcpy(text_at((void *)from), jump, n);
 }

@@ -113,7 +113,7 @@ static void store(uint64_t at, const uint8_t *bytes, uint32_t n)
 		to = (at | (PAGE - 1)) - 7;
 	memcpy(&word, (const void *)to, 8);
 	memcpy((uint8_t *)&word + (at - to), bytes, n);
-	*(volatile uint64_t *)to = word;
+	*(volatile uint64_t *)text_at((void *)to) = word;
 }
 
 /* Bytes at the function's first instruction that its jump takes. */
@@ -226,7 +226,7 @@ static void write_alone(struct redirect_window *w)
 	}
 	if (!text_pair_in_line((const void *)w->from))
 		return;
-	memcpy((void *)where, jump, n);
+	memcpy(text_at((void *)where), jump, n);
 	if (text_sync())
 		return;
 	redirect_short_jump_make(w->from, where, jump);

@@ -200,10 +200,10 @@ static void write_off(const struct object *o, uint32_t i, const struct site *sit
 
 	sites_make_forms(o->hook_data, i, site, f, &forms);
 	if (first < site->at)
-		*first = arch_one_nop;
-	memcpy(site->at, forms.off, site->bytes);
+		*(uint8_t *)text_at(first) = arch_one_nop;
+	memcpy(text_at(site->at), forms.off, site->bytes);
 	if (rest < end)
-		arch_make_nops(rest, (uint32_t)(end - rest));
+		arch_make_nops(text_at(rest), (uint32_t)(end - rest));
 }
 
 /* The first five bytes of it at least; a breakpoint of a debugger is none. */
@@ -274,7 +274,7 @@ static int open_all(struct sites *s, int quiet)
 static void close_all(struct sites *s, int quiet)
 {
 	if (quiet && s->islands)
-		sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_EXEC);
+		text_seal(s->islands, s->islands_bytes);
 	if (!quiet)
 		sites_late_close(s);
 	if (quiet && s->redirects)
@@ -366,7 +366,6 @@ static int map_redirects(struct sites *s, const struct area_object *row)
 static int map_near(struct sites *s, const struct area_object *row)
 {
 	uint32_t i, nr_full = 0;
-	int err;
 
 	if (s->redirects)
 		return map_redirects(s, row);
@@ -386,8 +385,7 @@ static int map_near(struct sites *s, const struct area_object *row)
 	island_cfi_make(s->islands, s->islands_bytes, island_called_rules,
 			sizeof(island_called_rules));
 	s->islands_bytes += ISLAND_ROWS_BYTES;
-	err = sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_EXEC);
-	return err;
+	return text_seal(s->islands, s->islands_bytes);
 }
 
 /* Check in advance that there is room near by, and that the text can be changed. */
@@ -463,12 +461,12 @@ int sites_prepare(struct object *o, struct redirect *redirects)
 		return 0;
 	o->hook_data = NULL;
 	row->errno_value = (uint32_t)-err;
-	area_status(
-		row->status == AREA_OBJECT_NO_ISLANDS
-			? "no free address range within 2 GiB of its text"
-			: "its text cannot be made writable (PR_SET_MDWE, a unit's "
-			  "MemoryDenyWriteExecute=, a security module): no function is switched on",
-		o->path, err);
+	area_status(row->status == AREA_OBJECT_NO_ISLANDS
+			    ? "no free address range within 2 GiB of its text"
+			    : "its text cannot be made writable (PR_SET_MDWE, a unit's "
+			      "MemoryDenyWriteExecute=, a security module), and a copy of it in a "
+			      "memfd cannot be executed: no function is switched on",
+		    o->path, err);
 	return err;
 }
 
@@ -531,7 +529,7 @@ static void turn_one(const struct object *o, uint32_t i, const struct site *site
 	/* they differ in one byte of the displacement */
 	for (k = 1; k < site->bytes && !memcmp(site->at, was.off, site->bytes); k++)
 		if (was.off[k] != forms->off[k])
-			*(volatile uint8_t *)(site->at + k) = forms->off[k];
+			*(volatile uint8_t *)text_at(site->at + k) = forms->off[k];
 }
 
 /* A site that is not as we left it (a debugger's INT3, another tool) is refused, and named. */

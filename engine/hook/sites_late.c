@@ -20,6 +20,7 @@
 #include "engine/base/bitmap.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/core/text_patch.h"
 #include "engine/hook/text/island_cfi.h"
 
 #define BLOCK_BYTES  65536u
@@ -62,6 +63,7 @@ static void mark(struct late_block *b, uint64_t at, int taken)
 {
 	uint64_t in = at - (uint64_t)b, low = ISLAND_BITS << in % 64, high = 0;
 
+	b = text_at(b);
 	if (in % 64 > 64 - ISLAND_BYTES)
 		high = ISLAND_BITS >> (64 - in % 64);
 	if (taken) {
@@ -249,10 +251,10 @@ static int find_islands(struct sites *s, const struct arch_late *late, uint64_t 
 		if (b->misses > MAX_MISSES)
 			continue;
 		if (take_pair(s, b, late, end, 0, at)) {
-			b->misses = 0;
+			((struct late_block *)text_at(b))->misses = 0;
 			return 0;
 		}
-		b->misses++;
+		((struct late_block *)text_at(b))->misses++;
 	}
 	if (take_in_new(s, late, end, s->lo > NEAR ? s->lo - NEAR : LOWEST, s->lo, at) ||
 	    take_in_new(s, late, end, s->hi + ABOVE, UINT64_MAX, at) ||
@@ -286,7 +288,7 @@ static int make_table(struct object *o, struct sites *s)
 static void write_byte(uint8_t *at, uint8_t value)
 {
 	if (*at != value)
-		*(volatile uint8_t *)at = value;
+		*(volatile uint8_t *)text_at(at) = value;
 }
 
 static void write_site(uint8_t *first, const struct arch_late *late, const struct late_site *site)
@@ -328,8 +330,8 @@ int sites_late_settle(struct object *o, uint32_t i, uint64_t word)
 	for (k = 0; k < 2; k++) {
 		s->last.disp[k] = (int32_t)(at[k] - end);
 		s->last.block[k] = block_again(s, at[k], &s->last.block[k]);
-		arch_make_island((uint8_t *)at[k], (int32_t)((uint64_t)pointer[k] - (at[k] + 6)),
-				 word);
+		arch_make_island(text_at((void *)at[k]),
+				 (int32_t)((uint64_t)pointer[k] - (at[k] + 6)), word);
 	}
 	s->late[i] = (struct late_site){
 		.disp = {s->last.disp[0], s->last.disp[1]},
@@ -340,28 +342,22 @@ int sites_late_settle(struct object *o, uint32_t i, uint64_t word)
 	return 0;
 }
 
-static int protect(struct sites *s, int writable)
-{
-	struct late_block *b;
-	int err;
-
-	for (b = s->blocks; b; b = b->next) {
-		err = sys_mprotect(b, BLOCK_BYTES,
-				   PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0));
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 int sites_late_open(struct sites *s)
 {
-	return protect(s, 1);
+	struct late_block *b;
+	int err = 0;
+
+	for (b = s->blocks; b && !err; b = b->next)
+		err = text_open((uint64_t)b, (uint64_t)b + BLOCK_BYTES);
+	return err;
 }
 
 void sites_late_close(struct sites *s)
 {
-	protect(s, 0);
+	struct late_block *b;
+
+	for (b = s->blocks; b; b = b->next)
+		text_seal(b, BLOCK_BYTES);
 }
 
 void sites_late_forget(struct sites *s, uint32_t nr)

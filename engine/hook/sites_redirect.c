@@ -140,7 +140,7 @@ static int make_island(struct object *o, uint32_t i)
 				    err == -ERANGE ? AREA_REFUSED_RANGE : AREA_REFUSED_CHANGED);
 	sites_fill(o, i, &site);
 	sites_make_forms(s, i, &site, f, &forms);
-	memcpy(site.at, forms.off, site.bytes);
+	memcpy(text_at(site.at), forms.off, site.bytes);
 	return 1;
 }
 

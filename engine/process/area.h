@@ -176,4 +176,10 @@ const char *area_string_at(uint32_t offset);
  */
 void area_status(const char *what, const char *name, int err);
 
+/*
+ * area_check_file_limit() - whether a file of memory may have @bytes: a larger one than RLIMIT_FSIZE
+ * would cost the program a SIGXFSZ. Return: 0 or -EFBIG.
+ */
+int area_check_file_limit(uint64_t bytes);
+
 #endif

@@ -235,8 +235,7 @@ static void set_up_buffer(struct area_header *h, const struct area_config *confi
 	h->tables[AREA_STRINGS].count = 1; /* offset 0 is the empty string */
 }
 
-/* A file larger than RLIMIT_FSIZE would cost the program a SIGXFSZ. */
-static int check_file_limit(uint64_t bytes)
+int area_check_file_limit(uint64_t bytes)
 {
 	struct rlimit limit;
 
@@ -251,7 +250,7 @@ int area_map(int fd, const struct area_config *config, const struct area_header 
 {
 	struct area_header *m;
 	long p;
-	int err = check_file_limit(h->file_bytes);
+	int err = area_check_file_limit(h->file_bytes);
 
 	if (head == &area)
 		memset(backed, 0, sizeof(backed));

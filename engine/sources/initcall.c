@@ -23,6 +23,7 @@
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/core/text_patch.h"
 #include "engine/process/heap.h"
 #include "engine/process/object.h"
 
@@ -108,7 +109,7 @@ static int make_page(void)
 		arch_make_numbered(
 			at + i * ARCH_NUMBERED_BYTES, first + i,
 			(int32_t)(PAGE - sizeof(target) - (i + 1) * ARCH_NUMBERED_BYTES));
-	if (sys_mprotect(at, PAGE, PROT_READ | PROT_EXEC)) {
+	if (text_seal(at, PAGE)) {
 		sys_munmap(at, PAGE);
 		heap_free(calls);
 		return -EACCES;

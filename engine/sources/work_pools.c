@@ -18,6 +18,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/interpose.h"
+#include "engine/core/text_patch.h"
 #include "engine/sources/work.h"
 
 #define PAGE	 4096u
@@ -167,7 +168,7 @@ static int make_code(void)
 		arch_make_numbered(
 			at + i * ARCH_NUMBERED_BYTES, i,
 			(int32_t)(PAGE - sizeof(target) - (i + 1) * ARCH_NUMBERED_BYTES));
-	if (sys_mprotect(at, PAGE, PROT_READ | PROT_EXEC)) {
+	if (text_seal(at, PAGE)) {
 		sys_munmap(at, PAGE);
 		return -EACCES;
 	}

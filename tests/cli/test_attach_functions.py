@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from cli_test import Beside, Skip, main, until
+from cli_test import Beside, main, until
 
 PLAIN = "-fpatchable-function-entry=0"
 
@@ -364,23 +364,6 @@ def test_text_is_closed(w):
             w.run("detach", "-q", p.pid)
             assert not writable_code(p.pid), writable_code(p.pid)
         assert p.end() == (0, "wrong 0\n")
-    w.run("clean")
-
-
-def test_memory_may_not_become_executable(w):
-    """Under PR_SET_MDWE the engine comes and no function is switched on; vestige_status names the reason."""
-    w.compile("fills", FILLS.replace("int main(void)\n{", "#include <sys/prctl.h>\nint main(void)\n{\n\tint refused = prctl(65, 1, 0, 0, 0);")
-              .replace('puts("ready");', 'puts(refused ? "old kernel" : "ready");'), PLAIN, "-O2", "-fcf-protection=none")
-    with Beside(w, "./fills", stderr=subprocess.STDOUT) as p:
-        if p.p.stdout.readline() != b"ready\n":
-            p.p.kill()
-            raise Skip("no PR_SET_MDWE")
-        w.run("attach", "-q", p.pid)
-        w.run("start", "-P", p.pid, "-p", "function", "-l", "fill*", status=1)
-        said = w.run("get", "-P", p.pid, "vestige_status").stdout.decode()
-        assert "cannot be made writable (PR_SET_MDWE" in said and "2 GiB" not in said, said
-        out, _ = p.p.communicate(b"\n", timeout=60)
-        assert (p.p.returncode, out) == (0, b"wrong 0\n"), (p.p.returncode, out)
     w.run("clean")
 
 

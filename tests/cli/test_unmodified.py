@@ -562,4 +562,5 @@ def test_debian(w):
             assert w.stats(p.stderr, "entries") > 300, (path, tracer, p.stderr)
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

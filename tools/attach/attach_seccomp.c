@@ -129,9 +129,9 @@ static const struct call calls[] = {
 	MAY_FAIL(perf_event_open),
 	CALL(ioctl),
 	CALL(capget),
-	/* text that changes */
-	CALL(mprotect, ARG(2, PROT_READ | PROT_EXEC)),
-	CALL(mprotect, ARG(2, PROT_READ | PROT_WRITE | PROT_EXEC)),
+	/* text that changes, see text_calls, too */
+	MAY_FAIL(mprotect, ARG(2, PROT_READ | PROT_EXEC)),
+	MAY_FAIL(mprotect, ARG(2, PROT_READ | PROT_WRITE | PROT_EXEC)),
 	MAY_FAIL(membarrier),
 	CALL(rt_sigaction),
 	CALL(sigaltstack),
@@ -140,6 +140,13 @@ static const struct call calls[] = {
 	MAY_FAIL(get_robust_list),
 	MAY_FAIL(mincore),
 };
+
+/* Text is made writable, or replaced by a memfd: the second will do for the first. */
+static const struct call text_calls[] = {
+	CALL(mprotect, ARG(2, PROT_READ | PROT_EXEC)),
+	CALL(mprotect, ARG(2, PROT_READ | PROT_WRITE | PROT_EXEC)),
+};
+static const struct call copy_call = CALL(memfd_create);
 
 struct filter {
 	struct sock_filter *code;
@@ -308,31 +315,57 @@ static bool follow(struct run *r, long pc, struct state s, unsigned int depth)
 	return false;
 }
 
+static bool lets(const struct filter *f, const struct call *c)
+{
+	struct run r = {f, c, 0};
+
+	return follow(&r, 0, (struct state){0}, 0);
+}
+
 static const char *refused_by(const struct filter *f)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		struct run r = {f, &calls[i], 0};
-
-		if (!follow(&r, 0, (struct state){0}, 0))
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (!lets(f, &calls[i]))
 			return calls[i].name;
-	}
 	return NULL;
+}
+
+/* How text can change under all filters of a thread. */
+struct text_ways {
+	const char *refused; /* the call that cannot make it writable */
+	bool no_copy;
+};
+
+static void find_ways(const struct filter *f, struct text_ways *ways)
+{
+	for (size_t i = 0; i < sizeof(text_calls) / sizeof(*text_calls); i++)
+		if (!lets(f, &text_calls[i]))
+			ways->refused = text_calls[i].name;
+	ways->no_copy |= !lets(f, &copy_call);
 }
 
 int attach_seccomp(int tid, const char **call)
 {
+	struct text_ways ways = {0};
+
 	for (unsigned int i = 0; i < MAX_FILTERS; i++) {
 		struct filter f = {0};
 
 		errno = 0;
 		f.n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (long)i, 0);
+		if (f.n < 0 && errno == ENOENT && i) {
+			*call = ways.no_copy ? ways.refused : NULL;
+			return *call ? -EPERM : 0;
+		}
 		if (f.n < 0)
-			return errno == ENOENT && i ? 0 : -errno;
+			return -errno;
 		f.code = calloc((size_t)f.n, sizeof(*f.code));
 		if (!f.code)
 			return -ENOMEM;
 		f.n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (long)i, f.code);
 		*call = f.n < 0 ? "ptrace" : refused_by(&f);
+		if (!*call)
+			find_ways(&f, &ways);
 		free(f.code);
 		if (*call)
 			return -EPERM;

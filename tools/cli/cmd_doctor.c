@@ -272,8 +272,8 @@ static void print_object(const struct meta *m, uint32_t i, struct names *names,
 	if (o->status == AREA_OBJECT_NO_ISLANDS)
 		printf("  its text lies more than 2 GiB from any free memory: link it elsewhere\n");
 	if (o->status == AREA_OBJECT_NOT_WRITABLE)
-		printf("  its text cannot be made writable (%s): a sandbox or a security module "
-		       "forbids it\n",
+		printf("  its text cannot be made writable (%s), and a copy of it cannot be "
+		       "executed: a sandbox or a security module forbids both\n",
 		       strerror((int)o->errno_value));
 	if (o->nr_refused)
 		print_refused(m, i, names, f);

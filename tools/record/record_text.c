@@ -161,6 +161,11 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 				    "address space (`ulimit -v`)",
 				    m->head.exe, word);
 		if (status_word(line, n, "ftrace: ", word, sizeof(word)) &&
+		    (status_errno(line, n) == EPERM || status_errno(line, n) == EACCES) &&
+		    text_refusal_of(m->status, why, sizeof(why)))
+			return fail(status_errno(line, n), "the tracer %s cannot start here: %s",
+				    word, why);
+		if (status_word(line, n, "ftrace: ", word, sizeof(word)) &&
 		    status_errno(line, n) != EINVAL)
 			return fail(status_errno(line, n), "the tracer %s cannot start here: %s",
 				    word, strerror(status_errno(line, n)));

@@ -69,7 +69,7 @@ int target_write(struct target *t, const char *path, const char *text, size_t n,
 
 	if (err && !strcmp(file ? file + 1 : path, "current_tracer"))
 		err = tracer_refused(t, text, err);
-	return err;
+	return text_refused(t, err);
 }
 
 int target_set(struct target *t, const char *path, const char *text)

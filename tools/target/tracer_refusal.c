@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See tracer_refusal.h. Tests: tests/cli/test_control.py, tests/cli/test_unmodified.py. */
+/* See tracer_refusal.h. Tests: tests/cli/test_control.py, test_unmodified.py, test_denied_exec.py. */
 #include "tools/target/tracer_refusal.h"
 
 #include <errno.h>
@@ -61,6 +61,51 @@ static bool is_in_file(struct target *t, const char *file, const char *tracer, c
 	found = tracer_refusal_of(text.at, tracer, why, bytes);
 	free(text.at);
 	return found;
+}
+
+bool text_refusal_of(const char *status, char *why, size_t bytes)
+{
+	for (const char *line = status; *line; line += *line == '\n') {
+		int n = (int)strcspn(line, "\n");
+
+		/* engine/hook/sites.c writes it */
+		if (behind(line, "its text cannot be made writable (")) {
+			const char *end = strstr(line, " (errno ");
+
+			if (end && end < line + n)
+				n = (int)(end - line);
+			snprintf(why, bytes, "%.*s", n, line);
+			return true;
+		}
+		line += n;
+	}
+	return false;
+}
+
+int text_refused(struct target *t, int err)
+{
+	char said[256], why[512];
+	struct target_text text;
+	struct target *top;
+	bool found;
+	int none;
+
+	if ((err != -EPERM && err != -EACCES) || !t->ops->records)
+		return err;
+	snprintf(said, sizeof(said), "%s", fail_text());
+	/* an instance has no such file */
+	top = target_get(t->name, NULL, &none);
+	found = top && !target_read(top, "vestige_status", &text);
+	if (found) {
+		found = text_refusal_of(text.at, why, sizeof(why));
+		free(text.at);
+	}
+	target_put(top);
+	if (found)
+		fail(-err, "%s: %s", said, why);
+	else
+		fail(-err, "%s", said);
+	return err;
 }
 
 int tracer_refused(struct target *t, const char *tracer, int err)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a process refuses a tracer, in the engine's words: lines of vestige_absent and vestige_status. */
+/*
+ * Why a process refuses a tracer, or a change of its code, in the engine's words: lines of
+ * vestige_absent and vestige_status.
+ */
 #ifndef VESTIGE_TOOLS_TRACER_REFUSAL_H
 #define VESTIGE_TOOLS_TRACER_REFUSAL_H
 
@@ -16,6 +19,18 @@ bool tracer_refusal_of(const char *text, const char *tracer, char *why, size_t b
 
 /* The line of fail() for it. Return: -ENODEV. */
 int tracer_refusal_fail(const char *tracer, const char *why);
+
+/*
+ * text_refusal_of() - why no function can be switched on, where code cannot change: a line of
+ * vestige_status. @why: the reason, cut to @bytes. Return: whether there is one.
+ */
+bool text_refusal_of(const char *status, char *why, size_t bytes);
+
+/*
+ * text_refused() - a write to @t failed with @err: have fail() tell that reason, too, if it is one of
+ * -EPERM and -EACCES. Return: @err.
+ */
+int text_refused(struct target *t, int err);
 
 /*
  * tracer_refused() - a write of @tracer, which ends with NUL, to current_tracer of @t failed with @err: have

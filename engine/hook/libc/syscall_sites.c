@@ -31,7 +31,6 @@
 #include "engine/hook/text/near_map.h"
 
 struct text {
-	uint64_t lo, hi; /* pages */
 	struct syscall_site *sites;
 	uint32_t nr_sites;
 };
@@ -254,8 +253,7 @@ static int make_islands(struct search *s, uint64_t lo, uint64_t hi)
 	}
 	s->nr_sites = nr;
 	island_cfi_make(islands, bytes, syscall_island_rules, syscall_island_rules_bytes);
-	return sys_mprotect(islands, (bytes + ISLAND_ROWS_BYTES + 4095) & ~(size_t)4095,
-			    PROT_READ | PROT_EXEC);
+	return text_seal(islands, bytes + ISLAND_ROWS_BYTES);
 }
 
 static int search_object(struct search *s)
@@ -279,7 +277,7 @@ static int search_object(struct search *s)
 		heap_free(s->sites);
 		return err;
 	}
-	texts[nr_texts++] = (struct text){lo, hi, s->sites, s->nr_sites};
+	texts[nr_texts++] = (struct text){s->sites, s->nr_sites};
 	return 0;
 }
 
@@ -349,20 +347,31 @@ static void switch_site(struct syscall_site *site, int on)
 
 static int update_text(struct text *t, const uint64_t *wanted)
 {
-	uint32_t i, changes = 0;
+	uint64_t lo = UINT64_MAX, hi = 0;
+	uint32_t i;
 	int err;
 
-	for (i = 0; i < t->nr_sites; i++)
-		changes += t->sites[i].on != is_wanted(&t->sites[i], wanted);
-	if (!changes)
+	for (i = 0; i < t->nr_sites; i++) {
+		const struct syscall_site *site = &t->sites[i];
+		uint64_t at = (uint64_t)site->at, end = at + site->bytes;
+
+		if (site->on == is_wanted(site, wanted))
+			continue;
+		lo = at < lo ? at : lo;
+		hi = end > hi ? end : hi;
+	}
+	if (!hi)
 		return 0;
-	err = text_open(t->lo, t->hi);
+	/* no more than is due: each event comes here, and text may have to be copied (text_view.h) */
+	lo &= ~UINT64_C(4095);
+	hi = (hi + 4095) & ~UINT64_C(4095);
+	err = text_open(lo, hi);
 	if (err)
 		return err;
 	for (i = 0; i < t->nr_sites; i++)
 		if (t->sites[i].on != is_wanted(&t->sites[i], wanted))
 			switch_site(&t->sites[i], !t->sites[i].on);
-	text_close(t->lo, t->hi);
+	text_close(lo, hi);
 	return text_sync();
 }
 

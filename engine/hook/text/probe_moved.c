@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/core/text_patch.h"
 #include "engine/hook/text/probe_points.h"
 
 struct text_place *probe_moved_copy(struct text_place *place, const struct text_window *w)
@@ -116,7 +117,7 @@ void probe_moved_done(const struct text_window *w, int moved)
 		return;
 	/* of a short function the jump goes on in the padding behind it */
 	if (w->bytes > w->jump_bytes)
-		memcpy((void *)(w->from + w->jump_bytes), w->text + w->jump_bytes,
+		memcpy(text_at((void *)(w->from + w->jump_bytes)), w->text + w->jump_bytes,
 		       w->bytes - w->jump_bytes);
 	for (a = w->from; a < w->from + w->bytes; a++) {
 		struct text_place *p = probe_points_find(a);

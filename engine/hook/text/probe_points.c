@@ -414,7 +414,7 @@ static int places_get(uint64_t address, struct text_place **out, const char **wh
 /* Store up to eight bytes at once, where they lie in an aligned word. */
 static void store_word(uint64_t address, const uint8_t *bytes, uint32_t n)
 {
-	uint64_t *word = (uint64_t *)(address & ~UINT64_C(7));
+	uint64_t *word = text_at((void *)(address & ~UINT64_C(7)));
 	uint64_t value = *word;
 
 	memcpy((uint8_t *)&value + (address & 7), bytes, n);
@@ -423,21 +423,22 @@ static void store_word(uint64_t address, const uint8_t *bytes, uint32_t n)
 
 static int write_text(uint64_t at, const uint8_t *bytes, uint32_t n)
 {
+	volatile uint16_t *first = text_at((void *)at);
 	int err = 0;
 
 	if (n == 1) {
-		*(volatile uint8_t *)at = bytes[0];
+		*(volatile uint8_t *)first = bytes[0];
 	} else if (n == 2) {
-		*(volatile uint16_t *)at = (uint16_t)(bytes[0] | bytes[1] << 8);
+		*first = (uint16_t)(bytes[0] | bytes[1] << 8);
 	} else if ((at & 7) + n <= 8) {
 		store_word(at, bytes, n);
 	} else {
-		*(volatile uint16_t *)at = TEXT_STAY;
+		*first = TEXT_STAY;
 		err = text_sync();
-		memcpy((void *)(at + 2), bytes + 2, n - 2);
+		memcpy(text_at((void *)(at + 2)), bytes + 2, n - 2);
 		if (!err)
 			err = text_sync();
-		*(volatile uint16_t *)at = (uint16_t)(bytes[0] | bytes[1] << 8);
+		*first = (uint16_t)(bytes[0] | bytes[1] << 8);
 	}
 	return err ? err : text_sync();
 }

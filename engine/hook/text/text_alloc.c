@@ -9,6 +9,7 @@
 
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/core/text_patch.h"
 #include "engine/hook/text/near_map.h"
 #include "engine/hook/text/range_tree.h"
 
@@ -90,10 +91,10 @@ void text_alloc_put(uint64_t at)
 int text_alloc_write(uint64_t at, const uint8_t *from, uint32_t bytes)
 {
 	uint64_t lo = at & ~(PAGE - 1), hi = (at + bytes + PAGE - 1) & ~(PAGE - 1);
-	int err = sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+	int err = text_open(lo, hi);
 
 	if (err)
 		return err;
-	memcpy((void *)at, from, bytes);
-	return sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+	memcpy(text_at((void *)at), from, bytes);
+	return text_seal((void *)lo, hi - lo);
 }

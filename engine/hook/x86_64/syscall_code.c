@@ -344,7 +344,8 @@ static void make_island(const struct syscall_site *site, uint8_t *island, const 
 static void lead_by_relay(struct syscall_site *site, uint8_t *island, const uint64_t *hooks)
 {
 	make_island(site, island, NULL, 0, hooks);
-	arch_make_jump(site->relay, from(site->relay + ARCH_JUMP_BYTES, island + ISLAND_MAIN));
+	arch_make_jump(text_at(site->relay),
+		       from(site->relay + ARCH_JUMP_BYTES, island + ISLAND_MAIN));
 	site->at = site->call;
 	site->bytes = SYSCALL_BYTES;
 	site->code_on[0] = 0xeb;

@@ -21,6 +21,7 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/core/text_patch.h"
 #include "engine/hook/port.h"
 #include "engine/hook/text/island_cfi.h"
 #include "object/x86_64/insn.h"
@@ -202,7 +203,7 @@ void text_island_lead(uint64_t jump, uint64_t to)
 {
 	int32_t disp = from(jump + INSN_JUMP_BYTES, to);
 
-	memcpy((void *)(jump + 1), &disp, sizeof(disp));
+	memcpy(text_at((void *)(jump + 1)), &disp, sizeof(disp));
 }
 
 /*
