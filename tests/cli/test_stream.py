@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, kernel_alone, main, root, spinning, until
+from cli_test import BIN, Beside, kernel_alone, main, root, spinning, until
 from test_kernel import TRACING, settings
 
 
@@ -48,6 +48,21 @@ def test_process(w):
                 s.wait()
                 s.stderr.close()
         assert state() == before
+
+
+def test_the_reader_goes(w):
+    """A closed pipe, as by head, ends stream and top, and the settings are as before."""
+    def state():
+        return {f: w.run("get", "-P", p.pid, f).stdout for f in ("current_tracer", "tracing_on", "function_profile_enabled")}
+    with spinning(w) as p:
+        before = state()
+        for words in ("stream", "-P", p.pid, "-p", "function"), ("top", "-P", p.pid, "-d", "0.1"):
+            with Beside(w, BIN, *words, stderr=subprocess.PIPE) as s:
+                assert s.p.stdout.readline()
+                s.p.stdout.close()
+                assert s.p.wait(100) == 0, s.p.stderr.read()
+            assert state() == before, words
+        assert not [f for f in os.listdir(w.areas) if "borrowed" in f]
 
 
 def test_kernel(w):

@@ -398,6 +398,7 @@ int top_turn(struct top *top, struct top_table *t)
 static int print(struct top *top, const struct top_table *t, bool first)
 {
 	struct out o;
+	int err;
 
 	fflush(stdout);
 	if (out_init(&o, STDOUT_FILENO))
@@ -409,7 +410,11 @@ static int print(struct top *top, const struct top_table *t, bool first)
 			out_text(&o, "\n");
 		top_print(t, &o);
 	}
-	return out_end_stdout(&o, 0, "to stdout");
+	err = out_end(&o);
+	if (err != -EPIPE)
+		return err ? fail_errno(-err, "cannot write to stdout") : 0;
+	top_stopped = 1; /* nobody reads any more */
+	return 0;
 }
 
 static int plain(struct top *top)
@@ -442,6 +447,7 @@ static int run_top(struct top *top)
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
+	signal(SIGPIPE, SIG_IGN); /* settings are to be put back */
 	err = open_all(top);
 	if (!err)
 		err = top_turn(top, NULL);

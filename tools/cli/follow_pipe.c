@@ -46,7 +46,7 @@ static int put(const char *text, size_t n)
 
 int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 {
-	struct sigaction sa = {.sa_handler = end};
+	struct sigaction sa = {.sa_handler = end}, ignore = {.sa_handler = SIG_IGN}, before;
 	bool rest = false;
 	char text[16384];
 	void *pipe;
@@ -58,6 +58,9 @@ int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 	is_over = over;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	/* a reader that goes is an end as any other: the caller has settings to put back */
+	sigaction(SIGPIPE, &ignore, &before);
 	while (!err) {
 		n = t->ops->pipe_read(pipe, text, sizeof(text), rest, has_ended);
 		if (n > 0)
@@ -70,6 +73,7 @@ int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 			break;
 	}
 	t->ops->pipe_close(t, cpu, pipe);
+	sigaction(SIGPIPE, &before, NULL);
 	if (err)
 		return err == -EPIPE ? 0 : err;
 	return n < 0 && n != -EINTR && n != -EAGAIN ? fail_errno((int)-n, "trace_pipe") : 0;
