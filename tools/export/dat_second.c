@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
+#include "tools/export/dat_events.h"
+#include "tools/export/dat_sections.h"
 #include "tools/reader/tasks.h"
 
 static bool is_ftrace(const struct format *f)
@@ -57,6 +59,15 @@ static int add(struct dat_second *s, const struct format *f, int shift)
 	return to->text && to->system ? 0 : -ENOMEM;
 }
 
+/* One that a file of @r has without a format of its own: function, print, calls. */
+static bool is_built_in(const struct reader *r, const struct format *f)
+{
+	for (uint32_t i = 0; is_ftrace(f) && i < dat_nr_events; i++)
+		if (dat_events[i].id == f->id && dat_has_event(r, &dat_events[i]))
+			return true;
+	return false;
+}
+
 /* As of two instances of one process. */
 static bool has_same(const struct formats *fs, const struct format *f)
 {
@@ -84,7 +95,7 @@ static int join_formats(struct dat_second *s)
 	for (size_t i = 0; own && i < own->nr && !err; i++)
 		err = add(s, &own->at[i], 0);
 	for (size_t i = 0; more && i < more->nr && !err; i++) {
-		if (is_ftrace(&more->at[i]) || has_same(own, &more->at[i]))
+		if (is_built_in(s->r, &more->at[i]) || has_same(own, &more->at[i]))
 			continue;
 		err = add(s, &more->at[i], s->shift);
 		s->is_shifted[more->at[i].id] = true;

@@ -75,7 +75,7 @@ void dat_section_header_info(FILE *f, struct reader *r)
 	put_text64(f, dat_header_event, strlen(dat_header_event));
 }
 
-static bool has_event(const struct reader *r, const struct dat_event *ev)
+bool dat_has_event(const struct reader *r, const struct dat_event *ev)
 {
 	return ev->format && (!ev->graph || r->graph) &&
 	       (ev->values == DAT_EITHER || (ev->values == DAT_WITH_VALUES) == r->values);
@@ -105,12 +105,12 @@ static void put_ftrace_events(FILE *f, struct reader *r, bool compact)
 	uint32_t i, nr = 0;
 
 	for (i = 0; i < dat_nr_events; i++)
-		nr += has_event(r, &dat_events[i]);
+		nr += dat_has_event(r, &dat_events[i]);
 	dat_put_u32(f, nr + nr_of_system(r->formats, "ftrace"));
 	for (i = 0; i < dat_nr_events; i++) {
 		const char *text = compact ? dat_compact_format(dat_events[i].id) : NULL;
 
-		if (!has_event(r, &dat_events[i]))
+		if (!dat_has_event(r, &dat_events[i]))
 			continue;
 		text = text ? text : dat_events[i].format;
 		put_text64(f, text, strlen(text));

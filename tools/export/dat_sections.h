@@ -25,6 +25,9 @@ unsigned int dat_long_bytes(const struct reader *r);
 
 /* header_page and header_event. */
 void dat_section_header_info(FILE *f, struct reader *r);
+struct dat_event;
+/* Whether an event of dat_events is among those of a file of @r. */
+bool dat_has_event(const struct reader *r, const struct dat_event *ev);
 /* The formats of dat_events. */
 void dat_section_ftrace_events(FILE *f, struct reader *r);
 /* The same where calls have the compact form. */

@@ -496,6 +496,10 @@ static int write_file(struct kernel_record *k, const char *path, bool move)
 {
 	int err = write_once(k, path, false);
 
+	/* what is written next to it has their room */
+	for (unsigned int i = 0; move && !err && i < k->nr_cpus; i++)
+		if (k->cpus[i].fd >= 0 && ftruncate(k->cpus[i].fd, 0))
+			return write_failed();
 	if (!move || (err != -ENOSPC && err != -EDQUOT))
 		return err;
 	return write_once(k, path, true);

@@ -252,8 +252,10 @@ static void print_summary(const struct record_run *run, const struct reader *r)
 	for (unsigned int c = 0;
 	     (run->opt.statistics || t.lost) && k && (s = kernel_record_stats(k, c)); c++)
 		record_print_stats(s, c, "kernel ");
-	fprintf(stderr, "%s: %" PRIu64 " records in %" PRIu64 ".%03" PRIu64 " s, %" PRIu64 " lost",
-		run->opt.output, t.records, ms / 1000, ms % 1000, t.lost);
+	fprintf(stderr, "%s: %" PRIu64 " records", run->opt.output, t.records);
+	if (t.first_ns || !k) /* of the kernel's records alone the time is not known here */
+		fprintf(stderr, " in %" PRIu64 ".%03" PRIu64 " s", ms / 1000, ms % 1000);
+	fprintf(stderr, ", %" PRIu64 " lost", t.lost);
 	if (run->kernel_clock_ns)
 		fprintf(stderr, ", the kernel's clock within %" PRIu64 " ns", run->kernel_clock_ns);
 	fputc('\n', stderr);
