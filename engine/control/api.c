@@ -132,6 +132,27 @@ static int printk(const struct print *p)
 	return ret;
 }
 
+/*
+ * A mark into each instance that has copy_trace_marker, as a write to the top trace_marker. An instance
+ * that goes takes the option back first, and then waits for the threads that are inside.
+ */
+static void copy_mark(const struct print *p)
+{
+	struct srcu_thread *inside = ring_enter();
+	uint32_t i;
+
+	if (!inside)
+		return;
+	for (i = 1; i < RING_MAX; i++) {
+		struct trace_array *tr = trace_array_at(i);
+
+		if (tr && option_is_on(tr, AREA_OPTION_COPY_TRACE_MARKER) &&
+		    option_is_on(tr, AREA_OPTION_MARKERS))
+			print_to(tr, p);
+	}
+	ring_leave(inside);
+}
+
 /* @ip: of trace_printk(); NULL: a mark, for the top instance. */
 static int print(const void *ip, const char *text, size_t bytes)
 {
@@ -145,6 +166,8 @@ static int print(const void *ip, const char *text, size_t bytes)
 		return -1;
 	if (ip)
 		return printk(&p);
+	if (unlikely(load_relaxed(&marker_copies)))
+		copy_mark(&p);
 	return option_is_on(&global_trace, AREA_OPTION_MARKERS) ? print_to(&global_trace, &p) : -1;
 }
 

@@ -116,6 +116,8 @@ int option_set(struct trace_array *tr, int bit, int on)
 	if (err)
 		return err;
 	flip(tr, bit);
+	if (bit == AREA_OPTION_COPY_TRACE_MARKER && !trace_array_is_top(tr))
+		__atomic_fetch_add(&marker_copies, on ? 1 : UINT32_MAX, __ATOMIC_RELAXED);
 	if (bit == AREA_OPTION_OVERWRITE) {
 		/* two words for one thing: the ring reads the flag */
 		if (on)

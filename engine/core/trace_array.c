@@ -30,6 +30,7 @@ struct trace_array global_trace = {
 };
 
 struct trace_array *printk_trace = &global_trace;
+uint32_t marker_copies;
 
 static struct trace_array instances[RING_MAX]; /* by the ring's index; ring NULL: free */
 
@@ -170,6 +171,7 @@ void trace_array_destroy(struct trace_array *tr)
 	if (on_destroy)
 		on_destroy(tr);
 	option_set(tr, AREA_OPTION_TRACE_PRINTK_DEST, 0);
+	option_set(tr, AREA_OPTION_COPY_TRACE_MARKER, 0);
 	tracer_set(tr, "nop", 3);
 	func_commands_clear(tr);
 	tr->filter.ring = tr->notrace.ring = NULL;
@@ -247,6 +249,7 @@ void trace_arrays_fork(int keep)
 
 	ops_fork(0);
 	printk_trace = &global_trace;
+	marker_copies = 0;
 	for (i = 1; i < RING_MAX; i++)
 		if (trace_array_at(i))
 			leave_behind(trace_array_at(i), keep);

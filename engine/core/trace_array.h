@@ -51,6 +51,9 @@ extern struct trace_array global_trace;
  * _leave(). */
 extern struct trace_array *printk_trace;
 
+/* How many instances have the option copy_trace_marker. */
+extern uint32_t marker_copies;
+
 static inline struct area_header *trace_array_area(const struct trace_array *tr)
 {
 	return tr->ring->area;
