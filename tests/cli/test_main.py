@@ -34,7 +34,7 @@ def test_help_has_groups(w):
 
 COMMANDS = ("record report replay graph profile sched list doctor flags start stop show extract reset get hang set ls run mount umount "
             "enter convert recover crash clean bootgraph leaks stacks clear restart snapshot stack attach detach stat view tui sql "
-            "dump options check-events top blk listen split mem hist dot sqlhist stream kd kft restore script "
+            "dump options check-events top blk listen split mem hist dot sqlhist stream atrace kd kft restore script "
             "share").split()
 
 

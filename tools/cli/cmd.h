@@ -24,7 +24,7 @@ extern const struct command command_blk, command_bootgraph, command_clean, comma
 	command_show, command_snapshot, command_stack, command_start, command_stat, command_stop,
 	command_sql, command_tui, command_view, command_top, command_umount, command_split,
 	command_mem, command_hist, command_sqlhist, command_stream, command_restore, command_script,
-	command_share;
+	command_share, command_atrace;
 
 /* The exit status of @err, 0 or -errno with fail() set, whose line is printed. */
 int cmd_end(int err);

@@ -23,7 +23,7 @@ static const struct command *const commands[] = {
 	&command_start, &command_stop, &command_restart, &command_clear, &command_reset,
 	&command_show, &command_extract, &command_snapshot, &command_stack, &command_stat,
 	&command_sqlhist,
-	&command_top, &command_stream, &command_hang, &command_crash,
+	&command_top, &command_stream, &command_atrace, &command_hang, &command_crash,
 	&command_ls, &command_get, &command_set, &command_mount, &command_umount, &command_enter,
 	&command_attach, &command_detach, &command_clean,
 	&command_blk,

@@ -19,6 +19,12 @@ static int open_out(struct call_export *x, const char *path)
 {
 	int fd = STDOUT_FILENO, err = 0;
 
+	if (x->opt->sink) {
+		if (out_init_sink(&x->o, x->opt->sink, x->opt->sink_arg))
+			return fail(ENOMEM, "out of memory");
+		x->o.stop = x->v->r->stop;
+		return 0;
+	}
 	x->to_stdout = !strcmp(path, "-");
 	if (!x->to_stdout) {
 		err = dat_file_create(&x->file, path);
@@ -53,7 +59,9 @@ static int end(struct call_export *x, int err)
 
 	if (failed == -EINTR)
 		err = fail(EINTR, "interrupted");
-	else if (x->to_stdout) {
+	else if (x->opt->sink) {
+		return err ? err : failed ? fail_errno(-failed, "cannot write %s", x->path) : 0;
+	} else if (x->to_stdout) {
 		if (failed == -EPIPE)
 			return 0;
 		if (failed)
@@ -61,7 +69,7 @@ static int end(struct call_export *x, int err)
 	} else if (failed) {
 		err = dat_file_failed(&x->file, failed);
 	}
-	if (x->to_stdout)
+	if (x->to_stdout || x->opt->sink)
 		return err;
 	if (!err)
 		return dat_file_commit(&x->file);

@@ -27,6 +27,9 @@ struct export_options {
 	struct view *view;     /* of the reader, for of_calls formats; NULL for others */
 	uint64_t
 		part_bytes; /* with `splits`: the size at which a file is full; 0: there is one file */
+	/* Of a format of calls: has the text in place of @path. Return: 0 or -errno. NULL: there is none. */
+	int (*sink)(void *arg, const char *text, size_t bytes);
+	void *sink_arg;
 	/* Called now and then with the amount done, of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;

@@ -139,6 +139,8 @@ int progress_write(struct progress *p, const struct exporter *to, bool plain, st
 					   .live = p->live,
 					   .view = p->view,
 					   .part_bytes = p->part_bytes,
+					   .sink = p->sink,
+					   .sink_arg = p->sink_arg,
 					   .progress = progress_step,
 					   .progress_arg = p};
 

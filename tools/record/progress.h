@@ -29,6 +29,8 @@ struct progress {
 	struct dat_live *live; /* see struct export_options; set by the caller, NULL at first */
 	struct view *view;     /* see struct export_options; set by the caller, NULL at first */
 	uint64_t part_bytes;   /* the same */
+	int (*sink)(void *arg, const char *text, size_t bytes); /* the same */
+	void *sink_arg;
 	bool tty;	       /* the line is drawn anew while the work goes on */
 	bool drawn;
 	int signals, end; /* signalfd, eventfd */

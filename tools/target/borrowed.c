@@ -37,7 +37,7 @@ struct row {
 
 struct borrowed {
 	struct areas_dir dir;
-	char name[64];
+	char name[128];
 	FILE *file;
 	struct row *rows;
 	unsigned int nr;
@@ -190,6 +190,22 @@ static void put_all_back(struct row *rows, unsigned int nr)
 	free(rows);
 }
 
+void borrowed_undo(struct borrowed *b, const char *path)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = b->nr; i--;)
+		if (b->rows[i].kind != 'i' && !strcmp(b->rows[i].path, path))
+			put_back(&b->rows[i]);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (b->rows[i].kind != 'i' && !strcmp(b->rows[i].path, path))
+			free(b->rows[i].text);
+		else
+			b->rows[kept++] = b->rows[i];
+	}
+	b->nr = kept;
+}
+
 void borrowed_end(struct borrowed *b)
 {
 	char said[1024];
@@ -231,6 +247,89 @@ static void read_rows(FILE *f, struct row **rows, unsigned int *nr)
 		*rows = more;
 		more[(*nr)++] = r;
 	}
+}
+
+void borrowed_leave(struct borrowed *b)
+{
+	if (!b)
+		return;
+	for (unsigned int i = 0; i < b->nr; i++)
+		free(b->rows[i].text);
+	free(b->rows);
+	fclose(b->file);
+	areas_dir_close(&b->dir);
+	free(b);
+}
+
+/* `COMMAND-PID.borrowed` */
+static bool is_of(const char *name, const char *command)
+{
+	size_t n = strlen(command);
+
+	if (strncmp(name, command, n) || name[n] != '-')
+		return false;
+	name += n + 1;
+	n = strspn(name, "0123456789");
+	return n && !strcmp(name + n, SUFFIX);
+}
+
+/* b->name: the file of @command. */
+static int find_left(struct borrowed *b, const char *command)
+{
+	int fd = openat(b->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d) {
+		int err = fail_errno(errno, "cannot read %s", b->dir.path);
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while ((e = readdir(d)))
+		if (strlen(e->d_name) < sizeof(b->name) && is_of(e->d_name, command)) {
+			memcpy(b->name, e->d_name, strlen(e->d_name) + 1);
+			break;
+		}
+	closedir(d);
+	return e ? 0 : fail(ENOENT, "%s has left nothing", command);
+}
+
+int borrowed_take(const char *command, struct borrowed **out)
+{
+	struct borrowed *b = calloc(1, sizeof(*b));
+	int err = b ? areas_dir_find(&b->dir, geteuid()) : fail(ENOMEM, "out of memory"), fd;
+	struct stat st;
+
+	if (err) {
+		free(b);
+		return err;
+	}
+	err = find_left(b, command);
+	if (!err) {
+		fd = openat(b->dir.fd, b->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		b->file = fd < 0 ? NULL : fdopen(fd, "r+");
+		if (!b->file || fstat(fd, &st)) {
+			err = fail_errno(errno, "cannot read %s/%s", b->dir.path, b->name);
+			if (!b->file && fd >= 0)
+				close(fd);
+		} else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
+			err = fail(EPERM, "%s/%s is not a file of ours", b->dir.path, b->name);
+		} else if (flock(fd, LOCK_EX | LOCK_NB)) {
+			err = fail(EBUSY, "%s still runs", command);
+		}
+	}
+	if (!err) {
+		read_rows(b->file, &b->rows, &b->nr);
+		*out = b;
+		return 0;
+	}
+	if (b->file)
+		fclose(b->file);
+	areas_dir_close(&b->dir);
+	free(b);
+	return err;
 }
 
 static void clean_one(const struct areas_dir *dir, const char *name, bool dry,

@@ -2,7 +2,7 @@
 /*
  * Settings of targets that a command changes for as long as it runs. What they were is in a file
  * beside the areas, locked while the command lives: when it is killed, borrowed_clean() puts them
- * back. One thread.
+ * back. A command may also leave them to a later one. One thread.
  */
 #ifndef VESTIGE_TOOLS_BORROWED_H
 #define VESTIGE_TOOLS_BORROWED_H
@@ -35,8 +35,23 @@ int borrowed_mkdir(struct borrowed *b, struct target *t, const char *instance);
 int borrowed_add(struct borrowed *b, struct target *t, const char *path, const char *text,
 		 const char *undo);
 
+/* borrowed_undo() - put back what was changed in @path of each target; borrowed_end() has less to do then. */
+void borrowed_undo(struct borrowed *b, const char *path);
+
 /* Put all back, the last change first. Targets that have ended are left; fail_text() stays. NULL: nothing. */
 void borrowed_end(struct borrowed *b);
+
+/*
+ * borrowed_leave() - the command ends and its changes stay, until borrowed_take() and borrowed_end(), or
+ * borrowed_clean(). NULL: nothing.
+ */
+void borrowed_leave(struct borrowed *b);
+
+/*
+ * borrowed_take() - the changes that another run of @command has left. Return: 0; ENOENT none has;
+ * EBUSY it still runs; or another -errno, each with fail() set.
+ */
+int borrowed_take(const char *command, struct borrowed **out);
 
 /*
  * borrowed_clean() - put back what commands that have ended left. @dry: only report it. @report:

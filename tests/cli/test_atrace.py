@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""atrace: the marks are the program's own counts, and all is as before at the end."""
+import os
+import re
+import signal
+import subprocess
+import zlib
+
+from cli_test import BIN, main, running, until
+
+PROGRAM = r"""
+#include <pthread.h>
+#include <unistd.h>
+#include <vestige/atrace.h>
+static void *work(void *a)
+{
+	for (long i = 0;; i++) {
+		vestige_begin(gfx, "frame");
+		vestige_counter(db, "rows", 2 * i);
+		vestige_async_begin(net, "request", i);
+		vestige_async_end(net, "request", i);
+		vestige_end(gfx);
+		usleep(2000);
+	}
+	return a;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, work, NULL);
+	work(NULL);
+}
+"""
+
+
+def marks(text):
+    assert text.startswith("TRACE:\n# tracer: nop\n"), text[:100]
+    return re.findall(r"-(\d+) .*tracing_mark_write: ([BECSF])\|\d+\|?(.*)$", text, re.M)
+
+
+def test_atrace(w):
+    prog = w.compile("marked", PROGRAM, "-I" + os.environ["SOURCE_DIR"] + "/include")
+    with running(w, prog) as p:
+        def state():
+            return [w.run("get", "-P", p.pid, f).stdout for f in ("atrace_tags", "buffer_size_kb", "tracing_on")] + os.listdir(w.areas)
+        before = state()
+        assert re.search(rb"gfx - tag", w.run("atrace", "-l").stdout)
+        said = w.run("atrace", "nosuch", status=1).stderr.decode()
+        assert set(re.search(r"has the tags ([\w ]+),", said)[1].split()) == {"db", "gfx", "net"}, said
+        got = marks(w.run("atrace", "-t", "0.5", "gfx", "net").stdout.decode())
+        assert {k for _, k, _ in got} == set("BESF") and len({t for t, _, _ in got}) == 2
+        for tid in {t for t, _, _ in got}:
+            begun = [int(r.split("|")[1]) for t, k, r in got if t == tid and k == "S"]
+            ended = [int(r.split("|")[1]) for t, k, r in got if t == tid and k == "F"]
+            assert begun[1:-1] == list(range(begun[1], begun[-2] + 1)) and set(begun[1:-1]) <= set(ended)
+        assert state() == before
+        w.run("atrace", "--async_start", "db")
+        assert w.run("atrace", "db", status=1).stderr
+        until(lambda: len(marks(w.run("atrace", "--async_dump").stdout.decode())) > 10)
+        w.run("atrace", "--async_stop", "-z", "-o", "z")
+        with open(w.path("z"), "rb") as f:
+            data = f.read()
+        text = data[:7].decode() + zlib.decompress(data[7:]).decode()
+        assert {k for _, k, _ in marks(text)} == {"C"} and all(int(r.split("|")[1]) % 2 == 0 for _, _, r in marks(text))
+        assert state() == before
+        s = subprocess.Popen([BIN, "atrace", "-t", "1000", "gfx"], env=w.env, stdout=subprocess.PIPE)
+        until(lambda: b"[gfx]" in w.run("get", "-P", p.pid, "atrace_tags").stdout)
+        s.send_signal(signal.SIGINT)
+        assert s.communicate()[0].startswith(b"TRACE:") and s.returncode == 0 and state() == before
+
+
+if __name__ == "__main__":
+    main(globals())
