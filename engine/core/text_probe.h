@@ -61,8 +61,8 @@ struct text_place {
 	 */
 	struct text_place *copy, *of;
 	uint32_t wrap_id; /* of its calls, once a probe wanted their returns; 0: none did */
-	uint8_t on;    /* whether the instruction leads to its probes, here or at its copy */
-	uint8_t armed; /* whether a jump is in the text here */
+	uint8_t on;	  /* whether the instruction leads to its probes, here or at its copy */
+	uint8_t armed;	  /* whether a jump is in the text here */
 	uint8_t gone;
 	uint8_t bytes;	   /* of the instruction */
 	uint8_t saved[16]; /* the instruction */

@@ -226,8 +226,9 @@ static int open_instance(void)
 static int must_live(void)
 {
 	return at.t->ops->lives(at.t) ? 0
-				      : fail(ESRCH, "%s has ended: `vestige show -P` and `vestige "
-						    "extract -P` have what it recorded",
+				      : fail(ESRCH,
+					     "%s has ended: `vestige show -P` and `vestige "
+					     "extract -P` have what it recorded",
 					     at.t->name);
 }
 
@@ -414,7 +415,8 @@ static int take_up(void)
 	int err;
 
 	if (open_instance())
-		return fail(ENOENT, "no trace of `vestige atrace` runs in %s: --async_start begins one",
+		return fail(ENOENT,
+			    "no trace of `vestige atrace` runs in %s: --async_start begins one",
 			    at.t->name);
 	if (at.async_dump)
 		return print();

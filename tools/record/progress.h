@@ -31,7 +31,7 @@ struct progress {
 	uint64_t part_bytes;   /* the same */
 	int (*sink)(void *arg, const char *text, size_t bytes); /* the same */
 	void *sink_arg;
-	bool tty;	       /* the line is drawn anew while the work goes on */
+	bool tty; /* the line is drawn anew while the work goes on */
 	bool drawn;
 	int signals, end; /* signalfd, eventfd */
 	pthread_t thread;

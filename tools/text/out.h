@@ -20,8 +20,9 @@ struct out {
 	struct out_writer *writer; /* out_beside()'s; NULL: the caller writes */
 	int (*sink)(void *arg, const char *text, size_t bytes); /* instead of fd: 0 or -errno */
 	void *arg;
-	const atomic_bool *stop; /* once it is set nothing is written, and err is -EINTR; NULL: none */
-	int err; /* -errno of the first failure; -EPIPE when no process reads any more */
+	const atomic_bool
+		*stop; /* once it is set nothing is written, and err is -EINTR; NULL: none */
+	int err;       /* -errno of the first failure; -EPIPE when no process reads any more */
 	size_t used;
 	char *buf; /* OUT_BYTES */
 };
