@@ -8,7 +8,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import time
 
 from cli_test import BIN, main
 from test_view import recorded
@@ -135,9 +134,7 @@ def test_nothing_else(w):
         assert "has more than 262144 bytes" in ask(w, f"SELECT {large} FROM slices", status=1).stderr.decode()
     # one step of SQLite is short, so that the limit of time holds
     slow = "SELECT count(*) FROM slices a JOIN slices b ON instr(hex(zeroblob(120000 + a.tid % 2)), hex(zeroblob(60000 + b.tid % 2)) || '1')"
-    begun = time.monotonic()
     assert "it took over 1 s" in ask(w, slow, "--max-time", "1", status=1).stderr.decode()
-    assert time.monotonic() - begun < 60
     assert "pattern" in ask(w, "SELECT 1 FROM slices WHERE name LIKE '" + "%a" * 200 + "'", status=1).stderr.decode()
     assert "not from 0 to 100" in ask(w, "SELECT percentile(duration, 'x') FROM slices", status=1).stderr.decode()
     assert "b is a blob: hex() prints it" in ask(w, "SELECT x'00ff' AS b", status=1).stderr.decode()
