@@ -55,7 +55,7 @@ void text_probe_hit(const struct text_frame *frame, struct text_place *place)
 		wrap |= p->wraps;
 		p->hit(p, entered != OPS_MISSED ? frame : NULL);
 	}
-	/* the call's registers are as they were: it returns by a stub, whoever wants that */
+	/* once for all probes here: the call's registers are as they were, and it returns by a stub */
 	if (wrap && entered != OPS_MISSED)
 		wraps->wrap(frame, place->wrap_id);
 	ops_leave(inside);

@@ -413,7 +413,7 @@ static int print(struct top *top, const struct top_table *t, bool first)
 	err = out_end(&o);
 	if (err != -EPIPE)
 		return err ? fail_errno(-err, "cannot write to stdout") : 0;
-	top_stopped = 1; /* nobody reads any more */
+	top_stopped = 1; /* the reader has closed the pipe */
 	return 0;
 }
 
