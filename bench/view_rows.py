@@ -132,8 +132,20 @@ def page_rows(server):
         row(f"page: memory of its own, {size}", f"{of['bytes'] / 1e6:.0f} MB", "<= 300 MB", of["bytes"] <= 300e6)
 
 
+def tree_row():
+    """The tree alone, of calls with random lengths and names: the worst for it."""
+    tools = [f"{ROOT}/tools/{name}.c" for name in ("view/span_row", "base/fail")]
+    program = harness.compiled("span-tree", ["-O2", f"-I{ROOT}"], f"{harness.BENCH}/span_tree.c", *tools)
+    words = sh(program, "3" if harness.quick else "100").stdout.split()
+    slices, columns, tree, seconds = map(float, words[1::2])
+    rate = slices / seconds / 1e6
+    row("trees, made from columns", f"{rate:.1f} M slices/s", ">= 20 M/s", rate >= 20,
+        f"{slices / 1e6:.0f} M slices: columns {columns / 1e6:.0f} MB, trees {tree / 1e6:.0f} MB, {100 * tree / columns:.1f} %")
+
+
 def bench_view():
     print("the viewer")
+    tree_row()
     source, dat = f"{harness.folder}/view.c", f"{harness.folder}/view.dat"
     with open(source, "w", encoding="utf-8") as f:
         f.write(PROGRAM)

@@ -9,6 +9,8 @@
 #include "tools/base/fail.h"
 
 #define FIRST_ROOM 64u
+#define LARGE_ROOM (UINT32_C(1) << 17)
+#define LARGE_STEP 16u
 
 static int grow_column(void *column, size_t room, size_t bytes)
 {
@@ -20,10 +22,9 @@ static int grow_column(void *column, size_t room, size_t bytes)
 	return 0;
 }
 
-static int grow(struct span_row *row)
+/* @room: spans. Return: 0 or -ENOMEM with fail() set; then columns may be larger than row->room says. */
+static int grow_to(struct span_row *row, size_t room)
 {
-	size_t room = row->room ? 2 * row->room : FIRST_ROOM;
-
 	if (grow_column(&row->start, room, sizeof(*row->start)) ||
 	    grow_column(&row->length, room, sizeof(*row->length)) ||
 	    grow_column(&row->name, room, sizeof(*row->name)) ||
@@ -31,6 +32,19 @@ static int grow(struct span_row *row)
 		return -ENOMEM;
 	row->room = room;
 	return 0;
+}
+
+/*
+ * Pages that nobody has touched cost nothing, but to move those that were is dear in some virtual machines: their
+ * page tables are made anew. So a large column grows in large steps, where the machine allows it.
+ */
+static int grow(struct span_row *row)
+{
+	size_t room = row->room ? row->room : FIRST_ROOM / 2;
+
+	if (room >= LARGE_ROOM && !grow_to(row, LARGE_STEP * room))
+		return 0;
+	return grow_to(row, 2 * room);
 }
 
 int span_row_add(struct span_row *row, uint64_t start, uint64_t length, uint32_t name,
@@ -73,18 +87,16 @@ static uint64_t end_of(const struct span_row *row, size_t i)
 
 /*
  * The name of the most time, by votes (Boyer and Moore, MJRTY, 1991): it is right if one name has
- * over half of the time.
+ * over half of the time. Without branches: which name comes next cannot be foreseen.
  */
-static void vote(struct span_node *node, uint32_t name, uint64_t busy)
+static inline void vote(struct span_node *node, uint32_t name, uint64_t busy)
 {
-	if (node->name == name) {
-		node->name_busy += busy;
-	} else if (node->name_busy >= busy) {
-		node->name_busy -= busy;
-	} else {
-		node->name = name;
-		node->name_busy = busy - node->name_busy;
-	}
+	uint64_t before = node->name_busy;
+	bool same = node->name == name, wins = !same && before < busy;
+	uint64_t apart = wins ? busy - before : before - busy;
+
+	node->name_busy = same ? before + busy : apart;
+	node->name = wins ? name : node->name;
 }
 
 static void make_leaf(const struct span_row *row, size_t i, struct span_node *node)
@@ -92,7 +104,6 @@ static void make_leaf(const struct span_row *row, size_t i, struct span_node *no
 	size_t last = i + SPAN_LEAF < row->nr ? i + SPAN_LEAF : row->nr;
 
 	*node = (struct span_node){.start = row->start[i],
-				   .end = end_of(row, last - 1),
 				   .longest = row->length[i],
 				   .which = i,
 				   .name = row->name[i]};
@@ -104,6 +115,7 @@ static void make_leaf(const struct span_row *row, size_t i, struct span_node *no
 			node->which = i;
 		}
 	}
+	node->end = end_of(row, last - 1);
 	node->of_longest = row->name[node->which];
 	node->extra = row->has_extra ? row->extra[node->which] : 0;
 }
@@ -242,7 +254,7 @@ struct query {
 	const struct span_row *row;
 	uint64_t from, pixel;
 	struct span_block block; /* count 0: none */
-	uint64_t at;		 /* its pixel */
+	uint64_t pixel_ends;	 /* where its pixel ends, counted from @from */
 	int (*emit)(void *arg, const struct span_block *block);
 	void *arg;
 };
@@ -255,37 +267,59 @@ static int flush(struct query *q)
 	return ret;
 }
 
-/* Several spans, of at most a pixel together. */
-static int take(struct query *q, const struct span_node *node, uint64_t count)
+/* @part: shorter than a pixel. It joins the block of the pixel in which it begins. */
+static inline int take(struct query *q, const struct span_block *part)
 {
-	uint64_t at = (node->start > q->from ? node->start - q->from : 0) / q->pixel;
+	uint64_t begins = part->start > q->from ? part->start - q->from : 0;
 	struct span_block *b = &q->block;
 	int ret = 0;
 
-	if (b->count && at != q->at)
+	if (b->count && begins >= q->pixel_ends)
 		ret = flush(q);
 	if (ret)
 		return ret;
 	if (!b->count) {
-		*b = (struct span_block){.start = node->start};
-		q->at = at;
+		uint64_t at = begins / q->pixel * q->pixel;
+
+		*b = *part;
+		q->pixel_ends = at + q->pixel < at ? UINT64_MAX : at + q->pixel;
+		return 0;
 	}
-	if (!b->count || node->longest > b->longest) {
-		b->longest = node->longest;
-		b->which = node->which;
-		b->name = node->of_longest;
-		b->extra = node->extra;
+	if (part->longest > b->longest) {
+		b->longest = part->longest;
+		b->which = part->which;
+		b->name = part->name;
+		b->extra = part->extra;
 	}
-	b->end = node->end;
-	b->busy += node->busy;
-	b->count += count;
+	b->end = part->end;
+	b->busy += part->busy;
+	b->count += part->count;
 	return 0;
+}
+
+/* A block of its own. */
+static int take_alone(struct query *q, const struct span_block *block)
+{
+	int ret = flush(q);
+
+	return ret ? ret : q->emit(q->arg, block);
+}
+
+static struct span_block block_of_node(const struct span_node *node, size_t nr)
+{
+	return (struct span_block){.start = node->start,
+				   .end = node->end,
+				   .busy = node->busy,
+				   .count = nr,
+				   .longest = node->longest,
+				   .which = node->which,
+				   .name = node->of_longest,
+				   .extra = node->extra};
 }
 
 static int take_span(struct query *q, size_t i)
 {
 	const struct span_row *row = q->row;
-	uint32_t extra = row->has_extra ? row->extra[i] : 0;
 	struct span_block one = {.start = row->start[i],
 				 .end = end_of(row, i),
 				 .busy = row->length[i],
@@ -293,36 +327,9 @@ static int take_span(struct query *q, size_t i)
 				 .longest = row->length[i],
 				 .which = i,
 				 .name = row->name[i],
-				 .extra = extra};
-	struct span_node node = {.start = one.start,
-				 .end = one.end,
-				 .busy = one.busy,
-				 .longest = one.longest,
-				 .which = i,
-				 .of_longest = one.name,
-				 .extra = extra};
-	int ret;
+				 .extra = row->has_extra ? row->extra[i] : 0};
 
-	if (q->pixel && row->length[i] < q->pixel)
-		return take(q, &node, 1);
-	ret = flush(q);
-	return ret ? ret : q->emit(q->arg, &one);
-}
-
-/* A leaf that is longer than a pixel, of an outline: a block of its own. */
-static int take_leaf(struct query *q, const struct span_node *leaf, size_t nr)
-{
-	struct span_block block = {.start = leaf->start,
-				   .end = leaf->end,
-				   .busy = leaf->busy,
-				   .count = nr,
-				   .longest = leaf->longest,
-				   .which = leaf->which,
-				   .name = leaf->of_longest,
-				   .extra = leaf->extra};
-	int ret = flush(q);
-
-	return ret ? ret : q->emit(q->arg, &block);
+	return q->pixel && one.busy < q->pixel ? take(q, &one) : take_alone(q, &one);
 }
 
 /* The first leaf of an outline that begins at @ts or later. */
@@ -358,37 +365,68 @@ static void ends_of(const struct span_row *row, uint64_t from, uint64_t to, size
 	*last = *last < row->nr ? *last : row->nr;
 }
 
+/* Does a node of @level begin with span @i, end before span @last and lie within a pixel? @count: set to its spans. */
+static bool fits(const struct query *q, size_t i, size_t last, unsigned int level, size_t *count)
+{
+	const struct span_row *row = q->row;
+	unsigned int shift = SPAN_LEAF_BITS + level * SPAN_FANOUT_BITS;
+	size_t nr = row->nr - i;
+	const struct span_node *node;
+
+	if (level >= row->nr_levels || i & (((size_t)1 << shift) - 1))
+		return false;
+	nr = nr < (size_t)1 << shift ? nr : (size_t)1 << shift;
+	node = &row->nodes[level][i >> shift];
+	if (i + nr > last || node->end - node->start >= q->pixel)
+		return false;
+	*count = nr;
+	return true;
+}
+
+/*
+ * The coarsest node that fits() span @i. If a node fits, so do those beneath it that begin with @i: the search may
+ * begin at any level. One that begins at the node before this one reads a node or two, where one from the leaves up
+ * reads a line of memory of each level.
+ * @level: where it begins; set to the node's level. @count: set to its spans. Return: NULL: not even a leaf fits.
+ */
+static const struct span_node *coarsest(const struct query *q, size_t i, size_t last,
+					unsigned int *level, size_t *count)
+{
+	while (!fits(q, i, last, *level, count)) {
+		if (!*level)
+			return NULL;
+		--*level;
+	}
+	while (fits(q, i, last, *level + 1, count))
+		++*level;
+	return &q->row->nodes[*level][i >> (SPAN_LEAF_BITS + *level * SPAN_FANOUT_BITS)];
+}
+
 int span_row_query(const struct span_row *row, uint64_t from, uint64_t to, uint64_t pixel,
 		   int (*emit)(void *arg, const struct span_block *block), void *arg)
 {
 	struct query q = {.row = row, .from = from, .pixel = pixel, .emit = emit, .arg = arg};
+	unsigned int level = 0;
 	size_t i, last;
 	int ret = 0;
 
 	ends_of(row, from, to, &i, &last);
 	while (i < last && !ret) {
-		const struct span_node *best = NULL;
-		size_t per = SPAN_LEAF, count = 0;
+		size_t nr = row->nr - i < SPAN_LEAF ? row->nr - i : SPAN_LEAF;
+		const struct span_node *node = pixel ? coarsest(&q, i, last, &level, &nr) : NULL;
+		struct span_block block;
 
-		/* The coarsest node that begins here and is within a pixel. */
-		for (unsigned int level = 0; pixel && level < row->nr_levels && i % per == 0;
-		     level++) {
-			const struct span_node *node = &row->nodes[level][i / per];
-			size_t nr = row->nr - i < per ? row->nr - i : per;
-
-			if (i + nr > last || node->end - node->start >= pixel)
-				break;
-			best = node;
-			count = nr;
-			per *= SPAN_FANOUT;
-		}
-		if (!best && row->outline) {
-			count = row->nr - i < SPAN_LEAF ? row->nr - i : SPAN_LEAF;
-			ret = take_leaf(&q, &row->nodes[0][i / SPAN_LEAF], count);
+		if (node) {
+			block = block_of_node(node, nr);
+			ret = take(&q, &block);
+		} else if (row->outline) { /* longer than a pixel, and there is nothing finer */
+			block = block_of_node(&row->nodes[0][i / SPAN_LEAF], nr);
+			ret = take_alone(&q, &block);
 		} else {
-			ret = best ? take(&q, best, count) : take_span(&q, i);
+			ret = take_span(&q, i);
+			nr = 1;
 		}
-		i += best || row->outline ? count : 1;
+		i += nr;
 	}
 	return ret ? ret : flush(&q);
 }

@@ -15,9 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPAN_LEAF   64u
-#define SPAN_FANOUT 8u
-#define SPAN_LEVELS 16u /* enough for 64 * 8^15 spans */
+#define SPAN_LEAF_BITS	 6u
+#define SPAN_FANOUT_BITS 3u
+#define SPAN_LEAF	 (1u << SPAN_LEAF_BITS)
+#define SPAN_FANOUT	 (1u << SPAN_FANOUT_BITS)
+#define SPAN_LEVELS	 16u /* enough for 64 * 8^15 spans */
 
 /* A leaf or what is above it. */
 struct span_node {

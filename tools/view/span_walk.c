@@ -7,18 +7,24 @@
 
 #include "tools/base/fail.h"
 
+/* A row of the track, and the call of it that comes next. */
+struct walk_row {
+	const struct span_row *row;
+	size_t next;
+	uint64_t begins; /* where the next call begins; UINT64_MAX: there is none */
+};
+
 struct walk {
-	const struct track *t;
 	uint64_t from, to;
-	size_t *next; /* by row: the call that comes next */
+	struct walk_row *rows; /* one more than the track has, which is empty */
 	const struct walk_ops *ops;
 	void *arg;
 };
 
-static bool has_before(const struct walk *w, uint32_t row, uint64_t limit)
+static void walk_next(struct walk_row *r, size_t next)
 {
-	return row < w->t->nr_rows && w->next[row] < w->t->rows[row].nr &&
-	       w->t->rows[row].start[w->next[row]] < limit;
+	r->next = next;
+	r->begins = next < r->row->nr ? r->row->start[next] : UINT64_MAX;
 }
 
 /*
@@ -28,21 +34,23 @@ static bool has_before(const struct walk *w, uint32_t row, uint64_t limit)
  */
 static uint64_t walk_row(struct walk *w, uint32_t row, uint64_t since, uint64_t limit)
 {
+	struct walk_row *r = &w->rows[row], *beneath = r + 1;
 	uint64_t sum = 0;
 
-	while (has_before(w, row, limit)) {
-		const struct span_row *r = &w->t->rows[row];
-		struct walk_call call = {.row = row, .nr = w->next[row]++};
-		uint64_t end = r->start[call.nr] + r->length[call.nr];
+	while (r->begins < limit) {
+		struct walk_call call = {.row = row, .nr = r->next};
+		uint64_t start = r->begins, end = start + r->row->length[call.nr];
 
-		/* the record of their caller was lost */
-		walk_row(w, row + 1, UINT64_MAX, r->start[call.nr]);
-		call.name = r->name[call.nr];
-		call.start = r->start[call.nr] < w->from ? w->from : r->start[call.nr];
+		walk_next(r, call.nr + 1);
+		if (beneath->begins < start) /* the record of their caller was lost */
+			walk_row(w, row + 1, UINT64_MAX, start);
+		call.name = r->row->name[call.nr];
+		call.start = start < w->from ? w->from : start;
 		end = end > w->to ? w->to : end;
 		call.length = end > call.start ? end - call.start : 0;
 		w->ops->enter(w->arg, &call);
-		call.beneath = walk_row(w, row + 1, call.start, end);
+		if (beneath->begins < end)
+			call.beneath = walk_row(w, row + 1, call.start, end);
 		w->ops->leave(w->arg, &call);
 		sum += call.start >= since ? call.length : 0;
 	}
@@ -50,31 +58,31 @@ static uint64_t walk_row(struct walk *w, uint32_t row, uint64_t since, uint64_t 
 }
 
 /* Where the recording begins in the middle of calls: the callers of the first ones are not in it. */
-static void walk_first(struct walk *w)
+static void walk_first(struct walk *w, uint32_t nr_rows)
 {
-	for (uint32_t row = w->t->nr_rows; row-- > 1;) {
-		const struct span_row *around = &w->t->rows[row - 1];
-		size_t next = w->next[row - 1];
+	for (uint32_t row = nr_rows; row-- > 1;) {
+		uint64_t around = w->rows[row - 1].begins;
 
-		walk_row(w, row, UINT64_MAX,
-			 next < around->nr && around->start[next] < w->to ? around->start[next]
-									  : w->to);
+		walk_row(w, row, UINT64_MAX, around < w->to ? around : w->to);
 	}
 }
 
 int walk_calls(const struct track *t, uint64_t from, uint64_t to, const struct walk_ops *ops,
 	       void *arg)
 {
-	struct walk w = {.t = t, .from = from, .to = to, .ops = ops, .arg = arg};
+	static const struct span_row none;
+	struct walk w = {.from = from, .to = to, .ops = ops, .arg = arg};
 
-	w.next = calloc(t->nr_rows + 1u, sizeof(*w.next));
-	if (!w.next)
+	w.rows = calloc(t->nr_rows + 1u, sizeof(*w.rows));
+	if (!w.rows)
 		return fail(ENOMEM, "out of memory");
-	for (uint32_t row = 0; row < t->nr_rows; row++)
-		w.next[row] = span_row_from(&t->rows[row], from);
-	walk_first(&w);
+	for (uint32_t row = 0; row <= t->nr_rows; row++) {
+		w.rows[row].row = row < t->nr_rows ? &t->rows[row] : &none;
+		walk_next(&w.rows[row], span_row_from(w.rows[row].row, from));
+	}
+	walk_first(&w, t->nr_rows);
 	for (uint32_t row = 0; row < t->nr_rows; row++)
 		walk_row(&w, row, UINT64_MAX, to);
-	free(w.next);
+	free(w.rows);
 	return 0;
 }
