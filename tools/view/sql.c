@@ -15,13 +15,15 @@
 #include "tools/base/time_ns.h"
 #include "tools/view/sql_tables.h"
 
-#define STEPS_A_LOOK 2000 /* of SQLite's machine, between two looks at the clock */
 /*
  * Nothing ends SQLite amid one step, and instr(), replace() and LIKE compare each place of a text
- * with all of another one: with texts of these bytes a step takes a second at most.
+ * with all of another one: with texts of these bytes a step takes a second at most. So the clock is looked at after
+ * few steps of its machine, and it is the coarse one, which is cheap.
  */
-#define MAX_TEXT    (256 << 10)
-#define MAX_PATTERN 256
+#define STEPS_A_LOOK 40
+#define LIMITS_CLOCK CLOCK_MONOTONIC_COARSE
+#define MAX_TEXT     (256 << 10)
+#define MAX_PATTERN  256
 
 struct sql {
 	sqlite3 *db;
@@ -127,7 +129,7 @@ static int look_at_limits(void *arg)
 
 	if (l->stop && atomic_load_explicit(l->stop, memory_order_relaxed))
 		return 1;
-	s->late = s->ends_ns && time_ns(CLOCK_MONOTONIC) >= s->ends_ns;
+	s->late = s->ends_ns && time_ns(LIMITS_CLOCK) >= s->ends_ns;
 	return s->late;
 }
 
@@ -261,7 +263,7 @@ int sql_select(struct sql *s, const char *query, const struct sql_limits *limits
 	s->limits = limits;
 	s->late = s->denied = false;
 	s->ends_ns = limits->seconds
-			     ? time_ns(CLOCK_MONOTONIC) + limits->seconds * UINT64_C(1000000000)
+			     ? time_ns(LIMITS_CLOCK) + limits->seconds * UINT64_C(1000000000)
 			     : 0;
 	err = sqlite3_prepare_v2(s->db, query, -1, &st, &rest);
 	if (err)
