@@ -2879,11 +2879,11 @@
       g2.drawImage(this.strip, 0, 0, wide, 1, 0, top, this.width, height);
       g2.fillStyle = "#101418";
       for (const [left, right, i4] of texts) {
-        const room = right - left - 6, text = this.label(track, blocks[i4 + NAME], blocks[i4 + EXTRA]);
+        const room = right - left - 10, text = this.label(track, blocks[i4 + NAME], blocks[i4 + EXTRA]);
         const chars = Math.floor(room / 6);
         if (chars < 2)
           continue;
-        g2.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 3, top + height / 2 + 0.5, room);
+        g2.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 5, top + height / 2 + 0.5, room);
       }
       for (const [left, w3, colour] of hollow) {
         g2.strokeStyle = colour;

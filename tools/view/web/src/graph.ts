@@ -317,10 +317,10 @@ export class Graph {
     g.drawImage(this.strip, 0, 0, wide, 1, 0, top, this.width, height);
     g.fillStyle = "#101418";
     for (const [left, right, i] of texts) {
-      const room = right - left - 6, text = this.label(track, blocks[i + NAME], blocks[i + EXTRA]);
+      const room = right - left - 10, text = this.label(track, blocks[i + NAME], blocks[i + EXTRA]);
       const chars = Math.floor(room / 6);
       if (chars < 2) continue;
-      g.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 3, top + height / 2 + 0.5, room);
+      g.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 5, top + height / 2 + 0.5, room);
     }
     for (const [left, w, colour] of hollow) {
       g.strokeStyle = colour;
