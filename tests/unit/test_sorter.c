@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records sorted outside memory, tools/export/sorter.c, beside qsort(). */
+/* Records sorted outside memory, tools/base/sorter.c, beside qsort(); and the bytes of spill.c. */
 #include "cm.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
-#include "tools/export/sorter.h"
+#include "tools/base/sorter.h"
 
 struct rec {
 	uint64_t key, other, third; /* a size that is no power of two */
@@ -56,7 +56,7 @@ static void sorts(size_t nr, size_t memory, bool spills)
 	for (size_t i = 0; i < nr; i++)
 		assert_int_equal(sorter_add(&s, &all[i]), 0);
 	assert_int_equal(sorter_end(&s), 0);
-	assert_int_equal(s.fd >= 0, spills);
+	assert_int_equal(s.file.fd >= 0, spills);
 	qsort(all, nr, sizeof(*all), by_key);
 	/* a mark in the middle, to which the reading goes back, also from the end */
 	check(&s, all, 0, nr / 3);
@@ -99,10 +99,52 @@ static void test_no_file(void **state)
 	sorter_clear(&s);
 }
 
+/* Bytes of any length, added below and above what memory may hold, come back by their offsets. */
+static void spills(size_t memory, bool to_file)
+{
+	static const size_t lengths[] = {1, 70000, 0, 100, 4096, 65536, 3};
+	char *data = malloc(70000), *back = malloc(70000);
+	uint64_t at[70];
+	struct spill s;
+
+	spill_init(&s, memory, "-");
+	for (unsigned int i = 0; i < 70; i++) {
+		at[i] = spill_end(&s);
+		memset(data, (int)i + 1, lengths[i % 7]);
+		assert_int_equal(spill_add(&s, data, lengths[i % 7]), 0);
+	}
+	assert_int_equal(s.fd >= 0, to_file);
+	assert_true(s.room <= memory);
+	for (unsigned int i = 70; i-- > 0;) {
+		memset(data, (int)i + 1, lengths[i % 7]);
+		assert_int_equal(spill_get(&s, at[i], back, lengths[i % 7]), 0);
+		assert_memory_equal(back, data, lengths[i % 7]);
+	}
+	/* two that follow one another, the first of which may be in the file alone */
+	assert_int_equal(spill_get(&s, at[68], back, 65539), 0);
+	assert_int_equal(back[65535], 69);
+	assert_int_equal(back[65536], 70);
+	assert_int_equal(spill_get(&s, spill_end(&s) - 2, back, 3), -EIO);
+	assert_int_equal(spill_get(&s, spill_end(&s) + 1, back, 1), -EIO);
+	spill_clear(&s);
+	free(data);
+	free(back);
+}
+
+static void test_spills(void **state)
+{
+	spills(2 << 20, false);
+	spills(0, true);
+	spills(100000, true);
+	spills(66000, true);
+	spills(5000, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sorts),
-					   cmocka_unit_test(test_no_file)};
+					   cmocka_unit_test(test_no_file),
+					   cmocka_unit_test(test_spills)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

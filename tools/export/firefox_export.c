@@ -6,7 +6,7 @@
  * records are markers. Times are milliseconds from the trace's beginning with six decimals.
  *
  * The format is by thread and by column, so calls and markers are sorted, outside memory if there are
- * many (sorter.h), and the texts of markers are in a file. Memory: 100 MB, and the tree of one thread's
+ * many (sorter.h), and so are the texts of markers (spill.h). Memory: 100 MB, and the tree of one thread's
  * stacks, whatever the number of calls.
  * Tests: tests/cli/test_export_firefox.py.
  */
@@ -15,13 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/analysis/call_tree.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/sorter.h"
+#include "tools/base/spill.h"
 #include "tools/export/call_export.h"
-#include "tools/export/sorter.h"
 #include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/json.h"
@@ -46,11 +46,9 @@ struct marker {
 struct firefox {
 	struct other_text *text;
 	struct sorter spans, markers;
-	/* the texts of markers: a file, and what is not in it yet; then one marker's */
-	int texts_fd; /* 0: none is open */
-	uint64_t texts_written;
-	char *texts;
-	size_t nr_texts, room_texts;
+	struct spill texts; /* of markers */
+	char *marker;	    /* the texts of one */
+	size_t room_marker;
 	/* of the row that is written: its calls, its markers, and the paths of its stacks */
 	uint64_t track;
 	uint64_t nr_markers_of_row;
@@ -100,6 +98,7 @@ static int firefox_begin(struct call_export *x)
 
 	sorter_init(&own->spans, sizeof(struct span), compare_spans, SPANS_BYTES, beside);
 	sorter_init(&own->markers, sizeof(struct marker), compare_markers, MARKERS_BYTES, beside);
+	spill_init(&own->texts, TEXTS_BYTES, beside);
 	own->text = other_text_new(x->v->r);
 	return own->text ? 0 : -ENOMEM;
 }
@@ -121,66 +120,18 @@ static void firefox_call(struct call_export *x, const struct call *call, const s
 		x->err = sorter_add(&own->spans, &span);
 }
 
-/* The texts go to the file. */
-static void write_texts(struct call_export *x)
-{
-	struct firefox *own = x->own;
-
-	if (!own->texts_fd && !x->err) {
-		own->texts_fd = sorter_file(x->to_stdout ? "-" : x->path);
-		if (own->texts_fd < 0) {
-			x->err = own->texts_fd;
-			own->texts_fd = 0;
-		}
-	}
-	for (size_t at = 0; at < own->nr_texts && !x->err;) {
-		ssize_t n = write(own->texts_fd, own->texts + at, own->nr_texts - at);
-
-		if (n < 0 && errno != EINTR)
-			x->err = fail_errno(errno, "cannot write a temporary file");
-		at += n > 0 ? (size_t)n : 0;
-	}
-	own->texts_written += own->nr_texts;
-	own->nr_texts = 0;
-}
-
-/* Room for @bytes more texts. */
-static void texts_room(struct call_export *x, size_t bytes)
-{
-	struct firefox *own = x->own;
-	size_t room = bytes > TEXTS_BYTES ? bytes : TEXTS_BYTES;
-	char *more;
-
-	if (own->nr_texts + bytes > TEXTS_BYTES)
-		write_texts(x);
-	if (own->nr_texts + bytes <= own->room_texts || x->err)
-		return;
-	more = realloc(own->texts, room);
-	if (!more) {
-		x->err = no_memory();
-		return;
-	}
-	own->texts = more;
-	own->room_texts = room;
-}
-
 static void keep(struct call_export *x, const char *text)
 {
 	struct firefox *own = x->own;
-	size_t bytes = strlen(text) + 1;
 
-	texts_room(x, bytes);
-	if (x->err)
-		return;
-	memcpy(own->texts + own->nr_texts, text, bytes);
-	own->nr_texts += bytes;
+	if (!x->err)
+		x->err = spill_add(&own->texts, text, strlen(text) + 1);
 }
 
 static void firefox_other(struct call_export *x, const struct record *rec)
 {
 	struct firefox *own = x->own;
-	struct marker m = {
-		.ts = rec->ts, .tid = rec->pid, .texts = own->texts_written + own->nr_texts};
+	struct marker m = {.ts = rec->ts, .tid = rec->pid, .texts = spill_end(&own->texts)};
 	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
 	char *with = NULL;
 
@@ -194,7 +145,7 @@ static void firefox_other(struct call_export *x, const struct record *rec)
 	free(with);
 	if (!x->err)
 		keep(x, text);
-	m.bytes = (uint32_t)(own->texts_written + own->nr_texts - m.texts);
+	m.bytes = (uint32_t)(spill_end(&own->texts) - m.texts);
 	if (!x->err)
 		x->err = sorter_add(&own->markers, &m);
 }
@@ -204,19 +155,18 @@ static const char *marker_texts(struct call_export *x, const struct marker *m)
 {
 	struct firefox *own = x->own;
 
-	if (m->bytes > own->room_texts) /* it was written: nr_texts is 0 */
-		texts_room(x, m->bytes);
-	for (size_t at = 0; at < m->bytes && !x->err;) {
-		ssize_t n = pread(own->texts_fd, own->texts + at, m->bytes - at,
-				  (off_t)(m->texts + at));
+	if (m->bytes > own->room_marker) {
+		char *more = realloc(own->marker, m->bytes);
 
-		if (!n)
-			x->err = fail(EIO, "a temporary file is shorter than was written");
-		else if (n < 0 && errno != EINTR)
-			x->err = fail_errno(errno, "cannot read a temporary file");
-		at += n > 0 ? (size_t)n : 0;
+		if (!more) {
+			x->err = no_memory();
+			return NULL;
+		}
+		own->marker = more;
+		own->room_marker = m->bytes;
 	}
-	return x->err ? NULL : own->texts;
+	x->err = spill_get(&own->texts, m->texts, own->marker, m->bytes);
+	return x->err ? NULL : own->marker;
 }
 
 /* A column of samples. */
@@ -552,8 +502,6 @@ static void firefox_end(struct call_export *x)
 		x->err = no_memory();
 		return;
 	}
-	if (own->nr_texts || own->texts_written)
-		write_texts(x);
 	if (!x->err)
 		x->err = sorter_end(&own->spans);
 	if (!x->err)
@@ -585,9 +533,8 @@ static void firefox_free(struct call_export *x)
 		call_tree_clear(&own->tree);
 	sorter_clear(&own->spans);
 	sorter_clear(&own->markers);
-	if (own->texts_fd)
-		close(own->texts_fd);
-	free(own->texts);
+	spill_clear(&own->texts);
+	free(own->marker);
 	free(own->open);
 	free(own->numbers);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Traces that other tools wrote, as a reader: each format is one file with a function that adds
- * what it finds to a struct import, and its row in importers.c. All of it is in memory: 64 bytes
- * for a record, and the texts.
+ * what it finds to a struct import, and its row in import.c. Records are sorted and kept outside memory
+ * where there are many (import_records.h); names of functions and threads are in memory.
  *
  * Calls begin and end in order of time within each thread; an end without a begin is left out.
  * Functions are known by name: their addresses are numbers of ours. Texts of events are as they

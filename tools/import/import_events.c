@@ -104,31 +104,34 @@ static void put_head(struct record *rec, uint16_t id)
 	rec->data_bytes = TEXT_OFFSET + n + 1;
 }
 
-int import_events_make(struct import_events *e, struct reader *r, struct record *recs, size_t nr,
-		       uint64_t first, uint64_t step, size_t nr_functions)
+int import_events_begin(struct import_events *e, struct reader *r, uint64_t first, uint64_t step,
+			size_t nr_functions)
 {
 	e->ids = calloc(nr_functions ? nr_functions : 1, sizeof(*e->ids));
-	e->nr = nr_functions;
 	if (!e->ids)
 		return no_memory();
-	for (size_t i = 0; i < nr; i++) {
-		struct record *rec = &recs[i];
-		uint64_t number = (rec->ip - first) / step;
-
-		if (rec->kind != RECORD_PRINT || number >= e->nr)
-			continue;
-		if (!e->ids[number]) {
-			const struct symbol *sym = symbols_find(r->symbols, rec->ip);
-			int err = make_event(e, r, sym ? event_name(sym->name) : NULL,
-					     &e->ids[number]);
-
-			if (err)
-				return err;
-		}
-		if (e->ids[number] != NO_EVENT)
-			put_head(rec, e->ids[number]);
-	}
+	e->nr = nr_functions;
+	e->first = first;
+	e->step = step;
 	r->formats = &e->formats;
+	return 0;
+}
+
+int import_events_make(struct import_events *e, struct reader *r, struct record *rec)
+{
+	uint64_t number = (rec->ip - e->first) / e->step;
+
+	if (number >= e->nr)
+		return 0;
+	if (!e->ids[number]) {
+		const struct symbol *sym = symbols_find(r->symbols, rec->ip);
+		int err = make_event(e, r, sym ? event_name(sym->name) : NULL, &e->ids[number]);
+
+		if (err)
+			return err;
+	}
+	if (e->ids[number] != NO_EVENT)
+		put_head(rec, e->ids[number]);
 	return 0;
 }
 

@@ -21,16 +21,22 @@ struct import_events {
 	struct formats formats;
 	uint16_t *ids; /* by number of the function; 0: not known yet */
 	size_t nr;     /* of ids */
+	uint64_t first, step;
 };
 
 /*
- * import_events_make() - change those of @recs that are RECORD_PRINT into events.
- * @data of these: a text with its NUL, with IMPORT_EVENT_HEAD bytes before it that are written to.
+ * import_events_begin() - before the first one; @r gets the formats.
  * @first, @step, @nr_functions: ip is first + step * number of the function.
  * Return: 0 or -ENOMEM with fail() set.
  */
-int import_events_make(struct import_events *e, struct reader *r, struct record *recs, size_t nr,
-		       uint64_t first, uint64_t step, size_t nr_functions);
+int import_events_begin(struct import_events *e, struct reader *r, uint64_t first, uint64_t step,
+			size_t nr_functions);
+/*
+ * import_events_make() - change @rec, a RECORD_PRINT, into an event, unless its name is no event's.
+ * @rec->data: a text with its NUL, with IMPORT_EVENT_HEAD bytes before it that are written to.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int import_events_make(struct import_events *e, struct reader *r, struct record *rec);
 void import_events_free(struct import_events *e);
 
 #endif

@@ -12,16 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/base/spill.h"
+
 struct sorter_run;
 
 struct sorter {
 	size_t bytes; /* of a record */
 	int (*compare)(const void *a, const void *b);
-	const char *beside; /* the file whose folder gets the runs */
 	char *buf;
 	size_t nr_buf, room_buf, max_buf; /* records */
-	int fd;				  /* of the runs, -1: none was written */
-	uint64_t file_bytes, nr;
+	uint64_t nr;
+	struct spill file; /* the runs */
 	struct sorter_run *runs;
 	size_t nr_runs, room_runs;
 	uint32_t *heap; /* runs that have a record, the least one first */
@@ -33,7 +34,7 @@ struct sorter {
 /*
  * sorter_init() - nothing is sorted yet.
  * @bytes: of a record. @compare: as for qsort(); the order of equal records is not kept.
- * @memory: bytes, at least a record. @beside: borrowed; "-": in the folder of temporary files.
+ * @memory: bytes, at least a record. @beside: as spill_init() has it.
  */
 void sorter_init(struct sorter *s, size_t bytes, int (*compare)(const void *, const void *),
 		 size_t memory, const char *beside);
@@ -55,8 +56,5 @@ const void *sorter_peek(struct sorter *s);
 /* Remember where the reading is; go back there, as often as wanted. Return: 0 or -errno with fail() set. */
 void sorter_mark(struct sorter *s);
 int sorter_back(struct sorter *s);
-
-/* sorter_file() - a file without a name in the folder of @beside. Return: it or -errno with fail() set. */
-int sorter_file(const char *beside);
 
 #endif

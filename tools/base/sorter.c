@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/export/sorter.h"
+#include "tools/base/sorter.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
@@ -23,40 +19,11 @@ struct sorter_run {
 	size_t nr_buf;
 };
 
-int sorter_file(const char *beside)
-{
-	const char *slash = strrchr(beside, '/'), *tmp = getenv("TMPDIR");
-	char folder[PATH_MAX];
-	int fd;
-
-	if (!strcmp(beside, "-"))
-		snprintf(folder, sizeof(folder), "%s", tmp && *tmp ? tmp : "/tmp");
-	else if (slash)
-		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - beside + 1), beside);
-	else
-		strcpy(folder, ".");
-	fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	/* a file system without nameless files */
-	if (strlen(folder) + sizeof("/vestige.XXXXXX") > sizeof(folder))
-		return fail(ENAMETOOLONG, "%s: the name is too long", folder);
-	strcat(folder, "/vestige.XXXXXX");
-	fd = mkostemp(folder, O_CLOEXEC);
-	if (fd < 0)
-		return fail_errno(errno, "cannot make a temporary file %s", folder);
-	unlink(folder);
-	return fd;
-}
-
 void sorter_init(struct sorter *s, size_t bytes, int (*compare)(const void *, const void *),
 		 size_t memory, const char *beside)
 {
-	*s = (struct sorter){.bytes = bytes,
-			     .compare = compare,
-			     .beside = beside,
-			     .max_buf = memory / bytes,
-			     .fd = -1};
+	*s = (struct sorter){.bytes = bytes, .compare = compare, .max_buf = memory / bytes};
+	spill_init(&s->file, 0, beside);
 }
 
 void sorter_clear(struct sorter *s)
@@ -67,30 +34,13 @@ void sorter_clear(struct sorter *s)
 	free(s->runs);
 	free(s->heap);
 	free(s->buf);
-	if (s->room_buf && s->fd >= 0) /* all zero: sorter_init() was not called */
-		close(s->fd);
-	*s = (struct sorter){.fd = -1};
+	spill_clear(&s->file);
+	*s = (struct sorter){0};
 }
 
 static int no_memory(void)
 {
 	return fail(ENOMEM, "no memory to sort the records");
-}
-
-static int write_all(int fd, const char *data, size_t bytes, uint64_t at)
-{
-	while (bytes) {
-		ssize_t n = pwrite(fd, data, bytes, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_errno(errno, "cannot write a temporary file");
-		data += n;
-		at += (uint64_t)n;
-		bytes -= (size_t)n;
-	}
-	return 0;
 }
 
 static struct sorter_run *add_run(struct sorter *s)
@@ -99,25 +49,18 @@ static struct sorter_run *add_run(struct sorter *s)
 		no_memory();
 		return NULL;
 	}
-	s->runs[s->nr_runs] = (struct sorter_run){.offset = s->file_bytes, .nr = s->nr_buf};
+	s->runs[s->nr_runs] = (struct sorter_run){.offset = spill_end(&s->file), .nr = s->nr_buf};
 	return &s->runs[s->nr_runs++];
 }
 
 static int spill(struct sorter *s)
 {
-	size_t bytes = s->nr_buf * s->bytes;
 	int err;
 
-	if (s->fd < 0) {
-		s->fd = sorter_file(s->beside);
-		if (s->fd < 0)
-			return s->fd;
-	}
+	if (!add_run(s))
+		return -ENOMEM;
 	qsort(s->buf, s->nr_buf, s->bytes, s->compare);
-	err = write_all(s->fd, s->buf, bytes, s->file_bytes);
-	if (!err && !add_run(s))
-		err = -ENOMEM;
-	s->file_bytes += bytes;
+	err = spill_add(&s->file, s->buf, s->nr_buf * s->bytes);
 	s->nr_buf = 0;
 	return err;
 }
@@ -152,7 +95,6 @@ int sorter_add(struct sorter *s, const void *rec)
 static const void *run_peek(struct sorter *s, struct sorter_run *r)
 {
 	size_t room = RUN_BYTES / s->bytes ? RUN_BYTES / s->bytes : 1, want;
-	ssize_t n;
 
 	if (s->err || r->at == r->nr)
 		return NULL;
@@ -165,19 +107,9 @@ static const void *run_peek(struct sorter *s, struct sorter_run *r)
 		return NULL;
 	}
 	want = r->nr - r->at < room ? (size_t)(r->nr - r->at) : room;
-	for (size_t got = 0; got < want * s->bytes; got += (size_t)n) {
-		n = pread(s->fd, r->buf + got, want * s->bytes - got,
-			  (off_t)(r->offset + r->at * s->bytes + got));
-		if (n < 0 && errno == EINTR) {
-			n = 0;
-			continue;
-		}
-		if (n <= 0) {
-			s->err = n ? fail_errno(errno, "cannot read a temporary file")
-				   : fail(EIO, "a temporary file is shorter than was written");
-			return NULL;
-		}
-	}
+	s->err = spill_get(&s->file, r->offset + r->at * s->bytes, r->buf, want * s->bytes);
+	if (s->err)
+		return NULL;
 	r->first = r->at;
 	r->nr_buf = want;
 	return r->buf;

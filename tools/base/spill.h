@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes that are added once and read by their offset: in memory as long as there are few, beyond that in a
+ * file without a name. Not for several threads. fork(): the child must not add. Memory: what spill_init()
+ * says. Tests: tests/unit/test_sorter.c.
+ */
+#ifndef VESTIGE_TOOLS_SPILL_H
+#define VESTIGE_TOOLS_SPILL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct spill {
+	const char *beside; /* the file whose folder gets ours; "-": see spill_init() */
+	size_t max;	    /* bytes in memory */
+	char *buf;	    /* bytes that are not in the file */
+	size_t nr, room;
+	int fd;		  /* -1: no file was needed */
+	uint64_t written; /* bytes in the file */
+};
+
+/*
+ * spill_init() - nothing is there yet.
+ * @memory: bytes that may be in memory; 0: all go to the file at once.
+ * @beside: borrowed: a file, the temporary one is made in its folder. "-": in $TMPDIR or /var/tmp.
+ */
+void spill_init(struct spill *s, size_t memory, const char *beside);
+void spill_clear(struct spill *s);
+
+/* The offset that spill_add() gives next: how many bytes were added. */
+static inline uint64_t spill_end(const struct spill *s)
+{
+	return s->written + s->nr;
+}
+
+/* spill_add() - copy @bytes to the end. Return: 0 or -errno with fail() set. */
+int spill_add(struct spill *s, const void *data, size_t bytes);
+
+/*
+ * spill_get() - copy @bytes from offset @at into @to. They were added by one call of spill_add(), or by
+ * calls that followed one another. Return: 0 or -errno with fail() set; EIO: that many are not there.
+ */
+int spill_get(const struct spill *s, uint64_t at, void *to, size_t bytes);
+
+#endif
