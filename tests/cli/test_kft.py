@@ -19,8 +19,11 @@ FN void slow(void) { leaf(); usleep(2000); }
 FN void setup(void) { slow(); leaf(); leaf(); }
 FN void work(void) { leaf(); raise(SIGUSR1); }
 FN void after(void) { leaf(); }
-int main(void)
+FN void uncalled(void) { leaf(); }
+int main(int argc, char **argv)
 {
+	(void)argv;
+	if (argc > 5) uncalled();
 	signal(SIGUSR1, handler);
 	before();
 	for (int i = 0; i < 3; i++) { setup(); work(); }
@@ -73,8 +76,23 @@ def test_triggers(w):
     out, rows = log(w, "begin trigger start time 100 trigger stop time 2000 end")
     assert names(rows)[-2:] == ["slow", "leaf"] or "slow" not in names(rows), names(rows)
     assert int(re.search(r"stopped at (\d+)", out)[1]) - int(re.search(r"started at (\d+)", out)[1]) == 2000, out
-    p = w.run("kft", "-c", conf(w, "begin trigger start entry nowhere end"), "-i", "trace.dat", "-o", "-")
-    assert b"did not start" in p.stdout and b"nothing was the trigger" in p.stderr, p
+    p = w.run("kft", "-c", conf(w, "begin trigger start exit main end"), "-i", "trace.dat", "-o", "-")
+    assert b"did not start" in p.stdout or b"by exit from function main" in p.stdout, p
+
+
+def test_wrong_names(w):
+    """A function that does not exist is an error with the nearest name, after the log; one that is not called is none."""
+    recorded(w)
+    for text, what in (("trigger start entry setpu", b"trigger start: no function of the program is named setpu: did you mean setup?"),
+                       ("trigger stop exit wrok", b"trigger stop: no function of the program is named wrok: did you mean work?"),
+                       ("filter funclist slow aftre fend", b"filter funclist: no function of the program is named aftre: did you mean after?"),
+                       ("trigger start entry zz*", b"is named zz*\n")):
+        p = w.run("kft", "-c", conf(w, f"begin {text} end"), "-i", "trace.dat", "-o", "-", status=125)
+        assert what in p.stderr and b"Number of entries after filters" in p.stdout, (text, p)
+    p = w.run("kft", "-c", conf(w, "begin trigger start entry setpu end"), "--", w.path("p"), status=125)
+    assert b"did you mean setup?" in p.stderr, p
+    p = w.run("kft", "-c", conf(w, "begin trigger start entry uncalled end"), "-i", "trace.dat", "-o", "-")
+    assert b"did not start" in p.stdout and b"nothing was the trigger to start" in p.stderr, p
 
 
 def test_filters(w):
@@ -150,6 +168,9 @@ def test_process(w):
             assert status(by_hand)[0] == "status: run id 0, configured"
             assert b"is not primed" in w.run("kft", "-c", by_hand, "-P", pid, "start", status=125).stderr
             triggered = conf(w, "begin trigger start entry mid trigger stop exit mid end", "t.conf")
+            wrong = conf(w, "begin trigger start entry leef end", "wrong.conf")
+            said = w.run("kft", "-c", wrong, "-P", pid, "prime", status=125).stderr
+            assert b"leef" in said and b"leaf" in said, said
             w.run("kft", "-c", triggered, "-P", pid, "prime")
             until(lambda: "complete" in status(triggered)[0])
             w.run("kft", "-c", triggered, "-P", pid, "-o", "t.log", "stop")

@@ -55,6 +55,9 @@ static int write_log(struct view *v, const struct kft_config *config, const char
 		if (fd >= 0 && !is_stdout)
 			close(fd);
 	}
+	/* the log may have cost a long run: it is written in any case */
+	if (!err)
+		err = kft_run_check_names(&run);
 	if (!err && !run.was_triggered)
 		note("the log is empty: nothing was the trigger to start");
 	else if (!err && config->stop.kind != KFT_NONE && run.ended == KFT_BY_END)
@@ -135,10 +138,11 @@ static int write_filter(struct target *t, const struct kft_config *config)
 
 	for (size_t i = 0; i < config->nr_functions && !err; i++)
 		err = control_write(t, "set_ftrace_filter", config->functions[i], !i);
-	for (size_t i = 0; i < 2 && config->nr_functions && !err; i++)
+	for (size_t i = 0; i < 2 && !err; i++)
 		if (triggers[i])
 			err = control_write(t, "set_ftrace_filter", triggers[i], false);
-	return err;
+	/* all functions are recorded then: the triggers were written to see that they exist */
+	return err || config->nr_functions ? err : target_set(t, "set_ftrace_filter", "");
 }
 
 static int prime(struct target *t, const struct kft_config *config)

@@ -8,6 +8,8 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/nearest.h"
+#include "tools/code/symbols.h"
 #include "tools/import/kft_log.h"
 
 #define FLAG_HANDLER 8u		/* common_flags: TRACE_FLAG_HARDIRQ */
@@ -328,6 +330,41 @@ int kft_run_read(struct kft_run *run)
 		run->stop_ts = v->last_ts;
 		run->ended = KFT_BY_END;
 	}
+	return err;
+}
+
+static const char *name_at(const void *arg, size_t i)
+{
+	const struct symbol *s = symbols_at((struct symbols *)(uintptr_t)arg, i);
+
+	return s ? s->name : NULL;
+}
+
+static int check_name(const struct kft_run *run, const char *what, const char *name)
+{
+	struct symbols *symbols = run->v->r->symbols;
+	size_t nr = symbols_count(symbols);
+	const char *near;
+
+	for (size_t i = 0; i < nr; i++)
+		if (call_name_matches(run->v->r, symbols_at(symbols, i)->addr, name))
+			return 0;
+	near = nearest_name(name, name_at, symbols);
+	return fail(ENOENT, "%s: no function of the program is named %s%s%s%s", what, name,
+		    near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+int kft_run_check_names(const struct kft_run *run)
+{
+	const struct kft_config *config = run->config;
+	int err = 0;
+
+	if (config->start.function)
+		err = check_name(run, "trigger start", config->start.function);
+	if (!err && config->stop.function)
+		err = check_name(run, "trigger stop", config->stop.function);
+	for (size_t i = 0; i < config->nr_functions && !err; i++)
+		err = check_name(run, "filter funclist", config->functions[i]);
 	return err;
 }
 

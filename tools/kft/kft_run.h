@@ -67,6 +67,12 @@ struct kft_run {
 int kft_run_read(struct kft_run *run);
 void kft_run_free(struct kft_run *run);
 
+/*
+ * kft_run_check_names() - does each function of the configuration's triggers and list exist in the records?
+ * Return: 0 or -ENOENT with fail() set, which names one that is near.
+ */
+int kft_run_check_names(const struct kft_run *run);
+
 /* Its log. */
 void kft_run_put(const struct kft_run *run, struct out *o);
 /* `status: run id 0, primed, triggered, complete`, and the configuration. */
