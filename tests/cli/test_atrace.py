@@ -70,5 +70,12 @@ def test_atrace(w):
         assert s.communicate()[0].startswith(b"TRACE:") and s.returncode == 0 and state() == before
 
 
+def test_flags_of_android(w):
+    """What has another form here is refused with it."""
+    for args, why in ((["-a", "app"], b"-P names the process"), (["-f", "file"], b"$(cat FILE)"), (["-k", "vfs_read"], b"vestige record -k -p function"),
+                      (["-n"], b"Ctrl-C ends the wait"), (["-b", "0", "gfx"], b"-b"), (["-b", "x", "gfx"], b"-b"), (["-t", "nan", "gfx"], b"-t")):
+        assert why in w.run("atrace", *args, status=2).stderr, args
+
+
 if __name__ == "__main__":
     main(globals())

@@ -5,6 +5,7 @@ machines and, where the tools are installed, of this one. Hostile files do no ha
 import lzma
 import os
 import re
+import shutil
 import struct
 import subprocess
 import tarfile
@@ -97,6 +98,23 @@ def test_merged_file(w):
     assert lines.splitlines()[0] == text(path, "blkparse").splitlines()[0]
 
 
+def test_empty_flush(w):
+    """Steps of a flush without data count neither as steps nor as time of the device; a requeue is time. btt says the same."""
+    def request(ms, acts, **more):
+        return [record(time=(ms + i) * 10**6, action=ACTIONS[a] | 2 << 16, **more) for i, a in enumerate(acts)]
+    for act, percent in (("Q", 20), ("G", 20), ("I", 20), ("D", 20), ("C", 20), ("M", 20), ("F", 20), ("S", 20), ("R", 10)):
+        path = w.path(f"{act}.bin")
+        with open(path, "wb") as f:
+            f.write(b"".join([*request(0, "QG"), record(time=2 * 10**6, action=ACTIONS["P"], bytes=0), *request(3, "I"),
+                              record(time=5 * 10**6, action=ACTIONS["U"], bytes=0, pdu=struct.pack(">Q", 1)), *request(6, "D"), *request(10, "C"),
+                              *request(11, "QGIDC", sector=16), *request(30, act, sector=0, bytes=0)]))
+        out = run(w.dir, "times", "-A", path)
+        assert re.search(r"% Time Q Plugged\n.*\n.*\| +([\d.]+)%", out)[1] == f"{percent}.000000000", (act, out)
+        if shutil.which("btt"):
+            stock = subprocess.run(["btt", "-A", "-i", path], cwd=w.dir, env=ENV, capture_output=True, text=True, timeout=60).stdout
+            same(out, stock, f"btt with an empty {act}")
+
+
 def test_messages(w):
     path = folder(w, "amd64-mixed")
     lines = run(path, "parse", "-q", "-m", "mixed").splitlines()
@@ -115,6 +133,9 @@ def test_stock_tools_read_ours(w):
     for args in (["-s", "-h"], ["-A", "40"], ["-a", "complete", "-f", "%-12C|%5S|%T.%3t|%%\\n"]):
         stock = subprocess.run(["blkparse", "-i", "fs", *args], cwd=path, env=ENV, capture_output=True, text=True, timeout=60)
         same(run(path, "parse", "fs", *args), stock.stdout + stock.stderr, f"blkparse {args}")
+
+
+ACTIONS = {"Q": 1, "M": 2, "F": 3, "G": 4, "S": 5, "R": 6, "D": 7, "C": 8, "P": 9, "U": 10, "I": 12}
 
 
 def record(**fields):

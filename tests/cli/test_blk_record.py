@@ -107,11 +107,11 @@ def test_masks_and_pipe(w):
         with open(f"{w.dir}/pipe") as f:
             lines = subprocess.run([BIN, "blk", "parse", "-q", "-"], stdin=f, capture_output=True, text=True, timeout=60).stdout
         assert set(re.findall(r" \d+ +\d+\.\d+ +\d+ +([A-Z]+) ", lines)) == {"C"} and len(lines.splitlines()) == 5, lines
-        p = loop.start(w, "-q", "-a", "read", "-o", "reads")
+        p = loop.start(w, "-q", "-a", "read", "-o", "reads", "-D", "folder")  # which it makes
         loop.write(n=5)
         loop.write("read", n=3)
         loop.end(p)
-        lines = tool(w, BIN, "blk", "parse", "-q", "reads").stdout
+        lines = tool(w, BIN, "blk", "parse", "-q", "-D", "folder", "reads").stdout
         assert len(re.findall(r" C +R", lines)) == 3 and not re.search(r" [QDC] +W", lines), lines
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Imports of 200 MB within 256 MB of memory: the records are sorted in files without names."""
+"""Imports of 200 MB within 160 MB of memory: the records are sorted in files without names."""
 import os
 import subprocess
 
 from cli_test import BIN, main
 
 INPUT = 200 << 20
-LIMIT_KB = 256 << 10
+LIMIT_KB = 160 << 10  # 256 MB are promised for any size
 PIECE = 2000  # records that are written at once
 
 

@@ -126,12 +126,6 @@ struct sched {
 	int err;
 };
 
-/* The process of the thread, of which a further buffer says nothing. */
-static uint32_t process_of(const struct record *rec)
-{
-	return record_buffer(rec) ? 0 : rec->process;
-}
-
 struct sched *sched_new(struct reader *r, const struct sched_ops *ops, void *arg)
 {
 	struct sched *s = calloc(1, sizeof(*s));
@@ -282,14 +276,14 @@ static void put_holder(struct sched *s, const struct holder *to)
 
 static void lock_held(struct sched *s, const struct record *rec, uint64_t lock, int32_t pid)
 {
-	const struct holder *h = pid ? NULL : holder_of(s, process_of(rec), lock);
+	const struct holder *h = pid ? NULL : holder_of(s, record_process(rec), lock);
 
 	if (!lock)
 		return;
 	/* a reader's release does not end another reader's hold */
 	if (!pid && (!h || h->pid != rec->pid))
 		return;
-	put_holder(s, &(struct holder){.lock = lock, .process = process_of(rec), .pid = pid});
+	put_holder(s, &(struct holder){.lock = lock, .process = record_process(rec), .pid = pid});
 }
 
 /* A descriptor leads to another file from now on. */
@@ -310,7 +304,7 @@ static void on_descriptor(struct sched *s, const struct kind *k, const struct re
 	f->next = s->files;
 	s->files = f;
 	put_holder(s, &(struct holder){.lock = IS_DESCRIPTOR | (uint32_t)value(k, rec, 0),
-				       .process = process_of(rec),
+				       .process = record_process(rec),
 				       .file = f});
 }
 
@@ -469,7 +463,7 @@ static void on_switch(struct sched *s, const struct kind *k, const struct record
 	if (in)
 		in->cpu = rec->cpu;
 	if (out) {
-		out->process = process_of(rec);
+		out->process = record_process(rec);
 		out->cpu = rec->cpu;
 		leave(s, out, value(k, rec, 1), rec->ts);
 	}
@@ -500,7 +494,7 @@ static void on_lock_waits(struct sched *s, const struct kind *k, const struct re
 	t->in_lock = t->wants_stack = true;
 	t->now = (struct sched_reason){
 		.why = SCHED_WHY_LOCK, .lock = value(k, rec, 0), .sort = sort_of(value(k, rec, 1))};
-	h = holder_of(s, process_of(rec), t->now.lock);
+	h = holder_of(s, record_process(rec), t->now.lock);
 	t->now.holder = h ? h->pid : 0;
 }
 
@@ -545,7 +539,7 @@ static void on_own(struct sched *s, const struct kind *k, const struct record *r
 
 	if (!t)
 		return;
-	t->process = process_of(rec);
+	t->process = record_process(rec);
 	if (k->what == STACK) {
 		on_stack(k, rec, t);
 		return;

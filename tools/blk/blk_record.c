@@ -253,6 +253,10 @@ static FILE *open_file(struct record *w, struct device *d, unsigned int cpu)
 
 	if (!strcmp(name, "-"))
 		return stdout;
+	if (folder && mkdir(folder, 0777) && errno != EEXIST) {
+		fail_errno(errno, "cannot make the folder %s", folder);
+		return NULL;
+	}
 	if (asprintf(&path, "%s%s%s.blktrace.%u", folder ? folder : "", folder ? "/" : "", name,
 		     cpu) < 0) {
 		fail(ENOMEM, "no memory for %s", name);

@@ -463,14 +463,14 @@ static int take_record(struct blk_model *m, const struct blk_record *r)
 	case BLK_QUEUE:
 	case BLK_ISSUE:
 	case BLK_COMPLETE:
-		if (!e->bytes)
-			return 0;
-		break;
 	case BLK_GETRQ:
 	case BLK_SLEEPRQ:
 	case BLK_INSERT:
 	case BLK_BACKMERGE:
 	case BLK_FRONTMERGE:
+		if (!e->bytes) /* a flush without data: btt leaves it out, also of the device's time */
+			return 0;
+		break;
 	case BLK_REQUEUE:
 		break;
 	default:

@@ -182,11 +182,6 @@ static const char *argument_name(const struct tep_event *ev, unsigned int arg)
 	return "";
 }
 
-static uint32_t process_of(const struct record *rec)
-{
-	return record_buffer(rec) ? 0 : rec->process;
-}
-
 static int64_t find_fd(const struct blk_finder *f, uint32_t process, uint32_t fd)
 {
 	return HASH_INDEX_FIND(&f->by_fd, (uint64_t)process << 32 | fd, i,
@@ -250,7 +245,7 @@ static void on_descriptor(struct blk_finder *f, const struct tep_event *ev,
 		return;
 	name = keep_text(f, data, strnlen(data, bytes));
 	if (name)
-		put_fd(f, process_of(rec), (uint32_t)fd, name);
+		put_fd(f, record_process(rec), (uint32_t)fd, name);
 }
 
 /* Is it of the kernel's records that `record -k` makes? They are of all processes. */
@@ -280,7 +275,7 @@ static void on_call(struct blk_finder *f, const struct tep_event *ev, const char
 		if (!strcmp(ev->system, "raw_syscalls")
 			    ? number_of(ev, "args", with_fd[i].arg, rec, &fd)
 			    : number_of(ev, argument_name(ev, with_fd[i].arg), 0, rec, &fd))
-			t->file = name_of_fd(f, process_of(rec), (uint32_t)fd);
+			t->file = name_of_fd(f, record_process(rec), (uint32_t)fd);
 		return;
 	}
 }

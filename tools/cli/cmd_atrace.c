@@ -464,13 +464,31 @@ static int take_kb(const struct parsing *p, void *to, const char *value)
 	return status;
 }
 
-static int refuse_functions(const struct parsing *p, void *to, const char *value)
+/* Android's flags that have another form here, or no sense in a process. */
+static int refuse(const struct parsing *p, void *to, const char *value)
 {
+	static const struct {
+		char letter;
+		const char *why;
+	} why[] = {
+		{'a',
+		 "-a is Android's for programs by name: -P names the process, --session several"},
+		{'f',
+		 "-f is Android's for a file of categories: they are words here, as in `vestige "
+		 "atrace $(cat FILE)`"},
+		{'k', "-k is Android's for functions of the kernel, which are not in a process: "
+		      "`vestige record -k -p function -l FUNC` has them"},
+		{'n',
+		 "-n is Android's for ignoring signals: here Ctrl-C ends the wait and the trace is "
+		 "printed; `nohup` and `setsid` keep a terminal's signals away"},
+	};
+
 	(void)to;
 	(void)value;
-	return options_wrong(p->command,
-			     "-k is Android's for functions of the kernel, which are not in a "
-			     "process: `vestige record -k -p function -l FUNC` has them");
+	for (size_t i = 0; i < sizeof(why) / sizeof(*why); i++)
+		if (p->flag->letter == why[i].letter)
+			return options_wrong(p->command, "%s", why[i].why);
+	return -1;
 }
 
 static const struct flag flags[] = {
@@ -495,7 +513,10 @@ static const struct flag flags[] = {
 	{0, "async_dump", NULL, "print what is recorded since; it goes on", NULL,
 	 offsetof(struct atrace, async_dump)},
 	{0, "async_stop", NULL, "switch off and print", NULL, offsetof(struct atrace, async_stop)},
-	{'k', NULL, "FUNC,FUNC", "refused: functions of the kernel", refuse_functions, 0},
+	{'a', NULL, "APP,APP", "refused: programs by name, here -P", refuse, 0},
+	{'f', NULL, "FILE", "refused: a file of categories, here words", refuse, 0},
+	{'k', NULL, "FUNC,FUNC", "refused: functions of the kernel", refuse, 0},
+	{'n', NULL, NULL, "refused: ignore signals", refuse, 0},
 	FLAGS_END};
 
 static int check(const struct command *c)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige share`: a recording that may be given to others. Tests: tests/cli/test_share.py. */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
@@ -54,6 +55,8 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (argc != 2)
 		return options_wrong(c, "name the recording, and the file that is to be written");
+	if (!strcmp(argv[1], "-"))
+		return options_wrong(c, "a trace.dat is a file: name it instead of -");
 	err = share(argv[0], argv[1], &opt.view, &before, &after);
 	if (!err && !opt.quiet)
 		err = print(&before, &after);

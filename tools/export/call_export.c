@@ -17,28 +17,23 @@
 /* Open x->o at @path. */
 static int open_out(struct call_export *x, const char *path)
 {
-	int fd = STDOUT_FILENO, err = 0;
+	bool has_file = !x->opt->sink && strcmp(path, "-") != 0;
+	int err = has_file ? dat_file_create(&x->file, path) : 0;
 
-	if (x->opt->sink) {
-		if (out_init_sink(&x->o, x->opt->sink, x->opt->sink_arg))
-			return fail(ENOMEM, "out of memory");
-		x->o.stop = x->v->r->stop;
-		return 0;
-	}
-	x->to_stdout = !strcmp(path, "-");
-	if (!x->to_stdout) {
-		err = dat_file_create(&x->file, path);
-		fd = x->file.fd;
-	}
 	if (err)
 		return err;
-	if (!out_init(&x->o, fd)) {
-		x->o.stop = x->v->r->stop;
-		return 0;
+	x->to_stdout = !x->opt->sink && !has_file;
+	if (x->opt->sink)
+		err = out_init_sink(&x->o, x->opt->sink, x->opt->sink_arg);
+	else
+		err = out_init(&x->o, has_file ? x->file.fd : STDOUT_FILENO);
+	if (err) {
+		if (has_file)
+			dat_file_abort(&x->file);
+		return fail(ENOMEM, "out of memory");
 	}
-	if (!x->to_stdout)
-		dat_file_abort(&x->file);
-	return fail(ENOMEM, "out of memory");
+	x->o.stop = x->v->r->stop;
+	return 0;
 }
 
 static int begin(struct call_export *x, const char *path, const struct export_options *opt)
@@ -56,24 +51,20 @@ static int begin(struct call_export *x, const char *path, const struct export_op
 static int end(struct call_export *x, int err)
 {
 	int failed = out_end(&x->o);
+	bool has_file = !x->opt->sink && !x->to_stdout;
 
 	if (failed == -EINTR)
 		err = fail(EINTR, "interrupted");
-	else if (x->opt->sink) {
-		return err ? err : failed ? fail_errno(-failed, "cannot write %s", x->path) : 0;
-	} else if (x->to_stdout) {
-		if (failed == -EPIPE)
-			return 0;
-		if (failed)
-			return fail_errno(-failed, "cannot write to stdout");
-	} else if (failed) {
+	else if (failed && has_file)
 		err = dat_file_failed(&x->file, failed);
-	}
-	if (x->to_stdout || x->opt->sink)
-		return err;
-	if (!err)
+	else if (failed == -EPIPE && x->to_stdout)
+		err = 0; /* its reader has enough */
+	else if (failed && (!err || !x->opt->sink))
+		err = fail_errno(-failed, "cannot write %s", x->to_stdout ? "to stdout" : x->path);
+	if (has_file && !err)
 		return dat_file_commit(&x->file);
-	dat_file_abort(&x->file);
+	if (has_file)
+		dat_file_abort(&x->file);
 	return err;
 }
 

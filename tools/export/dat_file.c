@@ -58,7 +58,10 @@ static int find_target(struct dat_file *f, const char *path)
 		dat_file_abort(f);
 		if (S_ISDIR(st.st_mode))
 			return fail(EISDIR, "'%s' is a folder; name a file in it", path);
-		return fail(EINVAL, "'%s' is not a regular file; a trace.dat needs one", path);
+		return fail(EINVAL,
+			    "'%s' is a device or a pipe: name a file (formats of calls, see "
+			    "`vestige convert --list`, also go to stdout: -)",
+			    path);
 	}
 	return 0;
 }

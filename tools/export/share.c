@@ -155,6 +155,13 @@ static bool has_name(const struct tasks *tasks, int32_t pid)
 	return *comm && *comm != '<' && strcmp(comm, NAME) != 0;
 }
 
+/* Does a call or function begin here? The end of a call may be a record of its own or not. */
+static bool is_begin(const struct record *rec)
+{
+	return rec->kind == RECORD_FUNCTION || rec->kind == RECORD_ENTRY ||
+	       rec->kind == RECORD_TAIL || rec->graph & RECORD_GRAPH_ALONE;
+}
+
 static void count_record(struct share_counts *n, const struct record *rec)
 {
 	if (!n->first || rec->ts < n->first)
@@ -166,7 +173,7 @@ static void count_record(struct share_counts *n, const struct record *rec)
 		n->events++;
 	else if (rec->kind == RECORD_PRINT)
 		n->prints++;
-	else if (rec->kind != RECORD_STACK)
+	else if (is_begin(rec))
 		n->calls++;
 	if (is_call(rec) && rec->graph & (RECORD_GRAPH_ARGS | RECORD_GRAPH_RETVAL))
 		n->values++;
@@ -358,8 +365,8 @@ static void put(struct out *o, const char *what, uint64_t before, uint64_t after
 void share_print(struct out *o, const struct share_counts *before, const struct share_counts *after)
 {
 	out_printf(o, "%-34s %12s %12s\n", "", "BEFORE", "AFTER");
-	put(o, "records of calls and functions", before->calls, after->calls);
-	put(o, "... with arguments or a result", before->values, after->values);
+	put(o, "calls and functions", before->calls, after->calls);
+	put(o, "records with arguments or a result", before->values, after->values);
 	put(o, "events", before->events, after->events);
 	put(o, "marks and texts", before->prints, after->prints);
 	put(o, "records of other buffers", before->further, after->further);

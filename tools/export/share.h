@@ -7,7 +7,7 @@
 #include "tools/text/view.h"
 
 struct share_counts {
-	uint64_t calls;	 /* records of calls and of functions */
+	uint64_t calls;	 /* that begin, and functions */
 	uint64_t values; /* of those, with arguments or a result */
 	uint64_t events, prints;
 	uint64_t further;	 /* records of other buffers */

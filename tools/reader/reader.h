@@ -131,6 +131,12 @@ static inline unsigned int record_buffer(const struct record *rec)
 	return rec->graph & RECORD_OF_FURTHER ? rec->process - RECORD_FURTHER_PROCESS : 0;
 }
 
+/* The process of a record's thread; 0: a further buffer does not say it. */
+static inline uint32_t record_process(const struct record *rec)
+{
+	return record_buffer(rec) ? 0 : rec->process;
+}
+
 /* per_cpu/cpuN/stats, as the kernel has it. */
 struct reader_cpu_stats {
 	uint64_t entries;	 /* records that the stream holds */
