@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The peers that record calls: uftrace, XRay, LTTng-UST."""
+"""The peers that record calls: uftrace, XRay, LTTng-UST, perf."""
 import contextlib
 import glob
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -29,6 +30,7 @@ def bench_peers():
     peer_uftrace()
     peer_xray()
     peer_lttng()
+    peer_perf()
 
 
 def peer_uftrace():
@@ -135,4 +137,35 @@ def peer_lttng():
                  lambda: calls(program, "fib", 2, env=env)[0])
     except subprocess.CalledProcessError as e:
         row("LTTng-UST", "did not run", note=(e.stderr or "").strip()[-60:])
+    return None
+
+
+def peer_perf():
+    """Samples cost by time, not by call; probes of the kernel are a trap a call. perf's probe is removed at the end."""
+    if not shutil.which("perf"):
+        return row("perf", "not installed")
+    plain = compiled("peer_perf", PLAIN)
+    data = f"{harness.folder}/perf.data"
+
+    def traced(*events):
+        def once():
+            ns = calls(plain, "fib", 1, prefix=("perf", "record", "-q", *events, "-o", data, "--"))[0]
+            os.unlink(data)
+            return ns
+        return once
+    try:
+        peer("perf record, cpu-clock at 4,000 Hz with -g (samples, not calls)", lambda: calls(plain, "fib", 1)[0],
+             traced("-e", "cpu-clock", "-F", "4000", "-g"))
+    except (subprocess.CalledProcessError, TypeError) as e:
+        row("perf record, samples", "did not run", note=str(getattr(e, "stderr", e)).strip()[-60:])
+    group = f"vestige_bench_{os.getpid()}"
+    try:
+        function = re.search(r" t (fib\S*)$", sh("nm", plain).stdout, re.M)[1]
+        for where in (function, f"{function}%return"):
+            sh("perf", "probe", "-q", "-x", plain, f"{group}:fib={where}")
+        peer("perf record, uprobes (entry and exit)", lambda: calls(plain, "fib", 1)[0], traced("-e", f"{group}:*"), 1)
+    except (subprocess.CalledProcessError, TypeError) as e:
+        row("perf record, uprobes", "did not run", note=str(getattr(e, "stderr", e)).strip()[-60:])
+    finally:
+        sh("perf", "probe", "-q", "-d", f"{group}:*", check=False)
     return None

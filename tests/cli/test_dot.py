@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """vestige dot: numbers are those of vestige profile; choices of functions, cycles, differences and
 pvtrace's files work; Graphviz reads all output."""
+import os
 import re
+import shutil
 import subprocess
 
 from cli_test import main, need
@@ -120,6 +122,23 @@ def test_pvtrace(w):
     with open(w.path("bad.txt"), "w") as f:
         f.write("E0x1\nhello\n")
     assert b"line 2 is not" in w.run("dot", "--pvtrace", prog, "bad.txt", status=1).stderr
+
+
+def test_pictures(w):
+    """The manual's SVG files: PICTURES=docs/pictures writes them there. Their functions are those of the example."""
+    source = os.environ["SOURCE_DIR"]
+    prog = w.compile("shop", open(f"{source}/docs/examples/shop/shop.c").read(), f"-I{source}/docs/examples/shop", f"-I{source}/include", "-pthread")
+    w.run("record", "-q", "-p", "function_graph", "-o", "shop.dat", "--", prog, "1")
+    w.run("convert", "-q", "-F", "handle_order", "shop.dat", "flame.svg")
+    with open(w.path("calls.svg"), "w") as f:
+        f.write(svg(dot(w, "-F", "handle_order", "shop.dat")))
+    for name in ("flame.svg", "calls.svg"):
+        with open(w.path(name)) as f:
+            text = f.read()
+        assert {"handle_order", "find_price", "search"} <= set(re.findall(r"\b(handle_order|find_price|search)\b", text)), (name, text)
+        assert w.dir not in text, text
+        if "PICTURES" in os.environ:
+            shutil.copy(w.path(name), os.environ["PICTURES"])
 
 
 main(globals())
