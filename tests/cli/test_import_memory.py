@@ -77,4 +77,17 @@ def test_calls(w):
     assert found == {b"400": nr, b"300": nr} and times == [want, want], (found, nr, times, want)
 
 
+def test_names(w):
+    """A Perfetto trace whose sequence forgets its names before each event: no more than the last ones are in memory."""
+    def field(number, value):
+        return bytes([number << 3, value]) if isinstance(value, int) else bytes([number << 3 | 2, len(value)]) + value
+    # its sequence, FLAG_CLEARED, a name of iid 1, an instant of it
+    packet = field(10, 1) + field(13, 1) + field(8, 5) + field(12, field(2, field(1, 1) + field(2, b"once"))) + field(11, field(9, 3) + field(10, 1))
+    nr = 3000000
+    with open(w.path("p.pftrace"), "wb") as f:
+        for _ in range(nr // 10000):
+            f.write(10000 * field(1, packet))
+    assert sum(row.split(b",")[8] == b"once" for row in converted(w, "p.pftrace")) == nr
+
+
 main(globals())

@@ -25,6 +25,7 @@
 struct span {
 	uint64_t ts, end, ip, seq;
 	int32_t thread;
+	uint32_t reserved; /* no padding goes to the file */
 };
 
 /* Records of a CPU in order of time, in import_records.kept: nr times struct record, then texts. */

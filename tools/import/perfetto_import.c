@@ -20,10 +20,11 @@
 #include "tools/import/perfetto_unpack.h"
 #include "tools/reader/perfetto_fields.h"
 
-#define MAX_PACKET (64u << 20)
-#define STEP_BYTES (1u << 20)
-#define TEXT_BYTES 4096u
-#define OWN_TRACK  INT64_MIN /* of the number of a thread that is a track */
+#define MAX_PACKET    (64u << 20)
+#define STEP_BYTES    (1u << 20)
+#define TEXT_BYTES    4096u
+#define MAX_OLD_NAMES 65536u
+#define OWN_TRACK     INT64_MIN /* of the number of a thread that is a track */
 
 enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };
 enum { FIRST_OF_SEQUENCE = 64, CLOCK_BOOTTIME = 6 }; /* clocks' numbers */
@@ -54,6 +55,7 @@ struct entries {
 struct sequence {
 	uint64_t id, generation, track, clock;
 	uint64_t incremental_clock, unit, now; /* the clock that counts on; 0: none */
+	size_t nr_names;		       /* of this generation */
 };
 
 struct perfetto {
@@ -62,7 +64,8 @@ struct perfetto {
 	struct sequence *sequences;
 	size_t nr, room, last;
 	struct entries tracks; /* uuid: thread */
-	struct entries names;  /* sequence and generation, iid: function */
+	struct entries names;  /* names_key(), iid: function */
+	size_t nr_old_names;   /* of generations that have ended */
 	uint64_t nr_left_out;
 	char text[TEXT_BYTES];
 };
@@ -154,6 +157,45 @@ static int set(struct entries *t, uint64_t a, uint64_t b, uint64_t value)
 	return 0;
 }
 
+static void clear(struct entries *t)
+{
+	free(t->at);
+	hash_index_clear(&t->index);
+	*t = (struct entries){0};
+}
+
+/* What the names of a sequence have in common until it forgets them. */
+static uint64_t names_key(const struct sequence *s)
+{
+	return s->id << 24 ^ s->generation;
+}
+
+/* A sequence begins anew. Names that no sequence knows any more go once they are the most. */
+static int forget_names(struct perfetto *p, struct sequence *s)
+{
+	struct entries live = {0}, left = {0};
+	int err = 0;
+
+	s->generation++;
+	p->nr_old_names += s->nr_names;
+	s->nr_names = 0;
+	if (p->nr_old_names < MAX_OLD_NAMES || p->nr_old_names < p->names.nr / 2)
+		return 0;
+	for (size_t i = 0; i < p->nr && !err; i++)
+		err = set(&live, names_key(&p->sequences[i]), 0, 0);
+	for (size_t i = 0; i < p->names.nr && !err; i++) {
+		const struct entry *e = &p->names.at[i];
+
+		if (find(&live, e->a, 0))
+			err = set(&left, e->a, e->b, e->value);
+	}
+	clear(&live);
+	clear(&p->names);
+	p->names = left;
+	p->nr_old_names = 0;
+	return err;
+}
+
 static const char *text_of(struct perfetto *p, const struct field *f)
 {
 	size_t bytes = f->bytes < TEXT_BYTES - 1 ? f->bytes : TEXT_BYTES - 1;
@@ -239,7 +281,7 @@ static int take_track(struct perfetto *p, const struct field *from)
 }
 
 /* Names of events: field 2, each of iid 1 and text 2. */
-static int take_interned(struct perfetto *p, const struct sequence *s, const struct field *from)
+static int take_interned(struct perfetto *p, struct sequence *s, const struct field *from)
 {
 	struct message m = within(from), entry;
 	struct field f, g;
@@ -262,7 +304,8 @@ static int take_interned(struct perfetto *p, const struct sequence *s, const str
 			return damaged("an interned name");
 		err = import_function(p->im, text_of(p, &name), NULL, &ip);
 		if (!err)
-			err = set(&p->names, s->id << 24 ^ s->generation, iid, ip);
+			err = set(&p->names, names_key(s), iid, ip);
+		s->nr_names++;
 	}
 	return err ? err : m.bad ? damaged("interned data") : 0;
 }
@@ -375,7 +418,7 @@ static int take_event(struct perfetto *p, const struct sequence *s, const struct
 	}
 	if (err || type == TYPE_END)
 		return err ? err : import_leave(p->im, 0, thread, ts);
-	e = iid ? find(&p->names, s->id << 24 ^ s->generation, iid) : NULL;
+	e = iid ? find(&p->names, names_key(s), iid) : NULL;
 	if (e)
 		ip = e->value;
 	else
@@ -436,10 +479,10 @@ static int take_packet(struct perfetto *p, const unsigned char *bytes, size_t nr
 	if (!s)
 		return -ENOMEM;
 	if (parts[PACKET_FLAGS].v & FLAG_CLEARED || parts[PACKET_CLEARED].v) {
-		s->generation++;
 		s->track = s->clock = 0;
+		err = forget_names(p, s);
 	}
-	if (parts[PACKET_CLOCKS].p)
+	if (!err && parts[PACKET_CLOCKS].p)
 		err = take_clocks(s, &parts[PACKET_CLOCKS]);
 	if (!err && parts[PACKET_DEFAULTS].p)
 		err = take_defaults(s, &parts[PACKET_DEFAULTS]);
@@ -526,10 +569,8 @@ static int perfetto_read(struct import_text *in, struct import *im)
 	p->bytes.fd = in->fd;
 	err = read_packets(p);
 	free(p->sequences);
-	free(p->tracks.at);
-	free(p->names.at);
-	hash_index_clear(&p->tracks.index);
-	hash_index_clear(&p->names.index);
+	clear(&p->tracks);
+	clear(&p->names);
 	free(p);
 	return err;
 }
