@@ -80,20 +80,21 @@ def memory(program):
 
 
 def at_start():
+    """All functions made traceable, and none traced: the records of the start itself are counted elsewhere."""
     for argv in ["/usr/bin/git", "--version"], ["/usr/bin/python3", "-S", "-c", "pass"]:
         if not shutil.which(argv[0]):
             row(f"start-up, {argv[0]}", "not installed")
             continue
         best = {}
         for _ in range(pairs(15)):
-            for names in "0", "1":
-                seconds = cpu_seconds(argv, {"LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=function trace_buf_size=64k",
+            for names in "0", "1,all":
+                seconds = cpu_seconds(argv, {"LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=nop trace_buf_size=64k",
                                              "VESTIGE_DIR": f"{harness.folder}/areas", "VESTIGE_UNMODIFIED": names},
                                       "/dev/null", harness.folder)
                 empty_areas()
                 best[names] = min(seconds, best.get(names, seconds))
         n = functions_of(argv[0])
-        ms = 1e3 * (best["1"] - best["0"])
+        ms = 1e3 * (best["1,all"] - best["0"])
         row(f"start-up, {n} functions without a flag: CPU of 10,000", f"{ms * 10000 / n:.0f} ms", "<= 60 ms",
             ms * 10000 / n <= 60, f"{os.path.basename(argv[0])}: {ms:.1f} ms")
 

@@ -123,7 +123,7 @@ static int is_part(const char *name, size_t n)
 
 static int grow(struct entries *e)
 {
-	uint32_t room = e->room ? e->room * 2 : 1024;
+	uint32_t room = e->room ? e->room * 2 : e->expected;
 	struct entry *more;
 
 	if (e->nr < e->room)
@@ -344,6 +344,22 @@ void entries_landing_pads(struct entries *e, void (*fn)(struct entries *e, uint6
 	read_eh_frame(e, fn);
 }
 
+/* As many functions as there are rows about them; a table that grows page by page costs more. */
+static uint32_t count_rows(const struct entries *e)
+{
+	uint64_t nr = e->image.eh_frame_hdr_bytes / 8;
+	Elf64_Shdr s;
+	uint32_t i;
+
+	for (i = 0; i < e->image.head.e_shnum; i++)
+		if (!elf_image_section(&e->image, i, &s) &&
+		    (s.sh_type == SHT_DYNSYM || s.sh_type == SHT_SYMTAB))
+			nr += s.sh_size / sizeof(Elf64_Sym);
+	/* the file is untrusted, and a row has some bytes */
+	nr = nr < e->image.bytes / 16 ? nr : e->image.bytes / 16;
+	return 1024 + (nr < UINT32_MAX / 4 ? (uint32_t)nr : 0);
+}
+
 int entries_open(struct entries *e, const uint8_t *file, uint64_t bytes, void *(*get_bytes)(size_t),
 		 void (*put)(void *p, size_t bytes))
 {
@@ -372,9 +388,7 @@ int entries_open(struct entries *e, const uint8_t *file, uint64_t bytes, void *(
 	if (e->text_lo >= e->text_hi || e->text_hi - e->text_lo > 2 * bytes)
 		return -ENOEXEC;
 	e->work = 16 * bytes;
-	e->marks = e->get(e->text_hi - e->text_lo);
-	if (!e->marks)
-		return -ENOMEM;
+	e->expected = count_rows(e);
 	for (i = 0; i < e->image.head.e_shnum && !err; i++) {
 		/* a good file has one of each */
 		if (elf_image_section(&e->image, i, &s) ||
@@ -396,9 +410,12 @@ int entries_open(struct entries *e, const uint8_t *file, uint64_t bytes, void *(
 void entries_close(struct entries *e)
 {
 	if (e->marks)
-		e->put(e->marks, e->text_hi - e->text_lo);
+		e->put(e->marks, e->nr_marks);
+	if (e->blocks)
+		e->put(e->blocks, entries_blocks_bytes(e));
 	if (e->room)
 		e->put(e->functions, e->room * sizeof(*e->functions));
 	e->marks = NULL;
+	e->blocks = NULL;
 	e->room = 0;
 }

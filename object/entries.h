@@ -6,10 +6,11 @@
  * Functions are the starts that .symtab, .dynsym and the whole of .eh_frame name, and those that
  * the caller adds. A map marks each address of code that may be a target: of direct branches,
  * relocations, landing pads, jump tables, addresses in code and data. It marks more than the real
- * targets, and never misses a known one. A mark within a window rules that way out.
+ * targets, and never misses a known one. A mark within a window rules that way out. Marks are kept
+ * where they are asked for: at the beginnings of functions and between them.
  *
  * The file is untrusted: every read is within it (elf_image.h), and work grows with its size.
- * Memory is the caller's: about a byte for each of the text, and 40 a function. No state, no libc
+ * Memory is the caller's: about 100 bytes a function. No state, no libc
  * but memcpy and its like; a caller at a time for one struct entries.
  * Tests: tests/cli/test_doctor.py, tests/fuzz/entries.c, scripts/coverage.
  */
@@ -66,6 +67,9 @@ struct entry {
 #define ENTRY_BY_SYMBOL 1u
 #define ENTRY_BY_FDE	2u
 
+#define ENTRIES_BLOCK 16u /* bytes */
+#define ENTRIES_READ  256u
+
 /* What copies stacks elsewhere and back, or walks them, by a function that its object exports. */
 struct entry_runtime {
 	const char *symbol, *what;
@@ -75,10 +79,14 @@ extern const struct entry_runtime entry_copiers[]; /* the last has no symbol */
 struct entries {
 	struct elf_image image;
 	struct entry *functions; /* by address */
-	uint32_t nr, room;
+	uint32_t nr, room, expected;
 	uint64_t text_lo, text_hi;
-	uint8_t *marks; /* what is known of each byte of text_lo .. text_hi */
-	uint64_t work;	/* words of tables that may still be looked at */
+	uint64_t *blocks; /* of text_lo .. text_hi: a bit for each that has marks */
+	uint32_t *before; /* such blocks before each word of these */
+	uint8_t *marks;	  /* what is known of each byte of such a block */
+	size_t nr_marks;
+	uint64_t work;		     /* words of tables that may still be looked at */
+	uint64_t read[ENTRIES_READ]; /* tables that were looked at of late */
 	int limited, has_rseq;
 	const char *walks;  /* .what walks stacks by return addresses: all is entry_only; or NULL */
 	const char *copies; /* .what copies stacks: beside it there is no graph at all; or NULL */
@@ -103,8 +111,11 @@ void entries_close(struct entries *e);
  */
 int entries_add(struct entries *e, uint64_t at, uint64_t bytes, const char *name);
 
-/* entries_find_ways() - sort the functions, make the map, and find the way of each. */
-void entries_find_ways(struct entries *e);
+/*
+ * entries_find_ways() - sort the functions, make the map, and find the way of each.
+ * Return: 0 or -ENOMEM.
+ */
+int entries_find_ways(struct entries *e);
 
 /* A way and a reason in words. */
 const char *entry_way_text(enum entry_way way);

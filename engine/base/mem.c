@@ -57,6 +57,14 @@ HIDDEN int memcmp(const void *a, const void *b, size_t n)
 {
 	const uint8_t *x = a, *y = b;
 
+	for (; n >= 8; n -= 8, x += 8, y += 8) {
+		uint64_t v, w;
+
+		__builtin_memcpy(&v, x, 8);
+		__builtin_memcpy(&w, y, 8);
+		if (v != w)
+			break;
+	}
 	for (; n--; x++, y++)
 		if (*x != *y)
 			return *x < *y ? -1 : 1;

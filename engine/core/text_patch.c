@@ -148,6 +148,13 @@ void text_close(uint64_t lo, uint64_t hi)
 	each_part(lo, hi, close_pages);
 }
 
+void text_back(uint64_t lo, uint64_t hi)
+{
+	/* a view has its memory; before Linux 5.14 each store asks for it */
+	if (text_view_of(lo) == lo)
+		sys_back((void *)lo, hi - lo);
+}
+
 int text_seal(void *p, size_t bytes)
 {
 	return close_pages((uint64_t)p, ((uint64_t)p + bytes + PAGE - 1) & ~(PAGE - 1));

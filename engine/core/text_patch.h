@@ -35,6 +35,12 @@ int text_open(uint64_t lo, uint64_t hi);
 void text_close(uint64_t lo, uint64_t hi);
 
 /*
+ * Give the process its own copies of open pages that will be written, all at once: a page fault for
+ * each costs ten times as much, and other threads may stand still meanwhile. No duty.
+ */
+void text_back(uint64_t lo, uint64_t hi);
+
+/*
  * text_at() - where the bytes at @p are written, up to the end of the pages that were opened with
  * them: at @p, or in a view (text_view.h) where text may not become writable.
  */

@@ -97,9 +97,14 @@ int redirect_is_wanted(const struct object *o)
 	return !o->index || !is_of_system(o->path) || is_named(o->name);
 }
 
+/* All of it will be written: at once, as page by page it costs twenty times as much. */
 static void *get(size_t bytes)
 {
-	return sys_map_table(bytes);
+	void *p = sys_map_table(bytes);
+
+	if (p)
+		sys_back(p, bytes);
+	return p;
 }
 
 static void put(void *p, size_t bytes)
@@ -174,12 +179,11 @@ static size_t rows_bytes(uint32_t nr)
 /* A table of a row for each that is found may be larger than the functions that are added. */
 static struct redirect *shrink(struct redirect *all, uint32_t room, uint32_t nr)
 {
-	struct redirect *rows = nr ? sys_map_table(rows_bytes(nr)) : NULL;
+	size_t kept = (rows_bytes(nr) + PAGE - 1) & ~(size_t)(PAGE - 1);
 
-	if (rows)
-		memcpy(rows, all, rows_bytes(nr));
-	sys_munmap(all, rows_bytes(room));
-	return rows;
+	if (kept < rows_bytes(room))
+		sys_munmap((uint8_t *)all + kept, rows_bytes(room) - kept);
+	return nr ? all : NULL;
 }
 
 /* `record` refuses function_graph of a program with this line (record_text.c). */
@@ -212,10 +216,16 @@ struct redirect *redirect_scan(struct object *o, const struct elf_file *file, in
 		*err = *err == -ENOMEM ? -ENOMEM : 0;
 		return NULL;
 	}
-	entries_find_ways(&e);
+	*err = entries_find_ways(&e);
+	if (*err) {
+		entries_close(&e);
+		return NULL;
+	}
 	all = e.nr ? sys_map_table(rows_bytes(e.nr)) : NULL;
 	if (e.nr && !all)
 		*err = -ENOMEM;
+	if (all)
+		sys_back(all, rows_bytes(e.nr));
 	if (is_relocated(&e))
 		area_status("its code is relocated when it is loaded: not redirected", o->path, 0);
 	else if (all)
@@ -276,6 +286,7 @@ int redirect_map(struct redirect_map *m, uint64_t text_lo, uint64_t text_hi, uin
 		return -ENOMEM;
 	m->islands = p;
 	m->slots = p + m->code_bytes;
+	sys_back(p + head_at(nr), rows_at(nr) - head_at(nr));
 	redirect_head_make(p + head_at(nr), (uint64_t)p, (uint64_t)(p + rows_at(nr)), nr);
 	unwind_originals(original);
 	island_cfi_add((uint64_t)p, (uint64_t)p + head_at(nr),
@@ -292,10 +303,15 @@ void redirect_unmap(struct redirect_map *m, size_t slot_bytes)
 	m->islands = NULL;
 }
 
+uint64_t redirect_row(const struct redirect_map *m, uint32_t i)
+{
+	return (uint64_t)m->islands + rows_at(m->nr) + (size_t)i * REDIRECT_ROW_BYTES;
+}
+
 int redirect_make(const struct redirect_map *m, uint32_t i, const struct redirect *r, uint64_t from)
 {
 	uint8_t *island = redirect_island(m, i);
-	uint8_t *row = m->islands + rows_at(m->nr) + (size_t)i * REDIRECT_ROW_BYTES;
+	uint8_t *row = (uint8_t *)redirect_row(m, i);
 
 	return redirect_island_make(r->text, r->bytes, from, (uint64_t)island, text_at(island),
 				    text_at(row), (uint64_t)row,
@@ -304,7 +320,7 @@ int redirect_make(const struct redirect_map *m, uint32_t i, const struct redirec
 
 uint64_t redirect_copy_of(const struct redirect_map *m, uint32_t i, uint64_t address)
 {
-	const uint8_t *row = m->islands + rows_at(m->nr) + (size_t)i * REDIRECT_ROW_BYTES;
+	const uint8_t *row = (const uint8_t *)redirect_row(m, i);
 	uint32_t at;
 
 	for (at = ARCH_SITE_FULL; at < REDIRECT_ISLAND_BYTES; at++)

@@ -58,6 +58,9 @@ static inline uint8_t *redirect_island(const struct redirect_map *m, uint32_t i)
 	return m->islands + (size_t)i * REDIRECT_ISLAND_BYTES;
 }
 
+/* Where the @i-th island's unwind row is. */
+uint64_t redirect_row(const struct redirect_map *m, uint32_t i);
+
 /*
  * redirect_make() - make the @i-th island behind its site, and the bytes that the text will get.
  * @from: the first instruction that is replaced. The map's code is writable. Return: 0;

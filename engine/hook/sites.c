@@ -337,6 +337,8 @@ static int settle(struct object *o, uint8_t *how)
 	if (s->redirects && (!quiet || probe_points_in(s->text_lo, s->text_hi)))
 		return sites_redirect_live(o, how);
 	err = open_all(s, quiet);
+	if (!err && s->redirects)
+		sites_redirect_back(o, how);
 	for (; i < row->nr_functions && !err; i++) {
 		if (!sites_is_due(o, i, how))
 			continue;

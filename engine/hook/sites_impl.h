@@ -120,6 +120,9 @@ int sites_is_due(const struct object *o, uint32_t i, const uint8_t *how);
  */
 int sites_redirect_quiet(struct object *o, uint32_t i);
 
+/* Before the first of them: all pages that they will write, while these are writable. */
+void sites_redirect_back(const struct object *o, const uint8_t *how);
+
 /*
  * sites_redirect_live() - settle all sites that are due while threads run. Sites that cannot be
  * settled are refused, named, and taken out of @how. Return: 0 or -errno: nothing was done.

@@ -86,6 +86,7 @@ static uint64_t copy_in(const struct text_window *w, uint64_t address)
 	return redirect_copy_of(&s->moved, w->i, address);
 }
 
+#define PAGE UINT64_C(4096)
 #define PADDING_REACH                                                                              \
 	160u /* of a short jump, and what is between it and the function's beginning */
 
@@ -112,6 +113,81 @@ static int claims(const struct object *o, uint64_t lo, uint64_t hi)
 }
 
 const struct text_windows sites_windows = {.at = window_at, .copy = copy_in, .claim = claims};
+
+/* Pages that will be written, from the lowest address on. */
+struct pages {
+	uint64_t lo, hi;
+};
+
+static void back(struct pages *p)
+{
+	if (p->hi)
+		text_back(p->lo, p->hi);
+	p->hi = 0;
+}
+
+static void will_write(struct pages *p, uint64_t at, uint64_t bytes)
+{
+	uint64_t lo = at & ~(PAGE - 1), hi = (at + bytes + PAGE - 1) & ~(PAGE - 1);
+
+	if (p->hi && lo >= p->lo && lo <= p->hi) {
+		p->hi = hi > p->hi ? hi : p->hi;
+		return;
+	}
+	back(p);
+	*p = (struct pages){lo, hi};
+}
+
+/* The text of a function: its entry, and the padding that it may jump through. */
+static void will_write_jump(struct pages *p, uint64_t from, int padding)
+{
+	uint32_t between = (uint32_t)(padding < 0 ? -padding : padding);
+
+	will_write(p, padding < 0 ? from - between : from, between + REDIRECT_MAX_WRITTEN);
+}
+
+/* The islands of all that are due, with their rows and slots. */
+static void back_islands(const struct object *o, const uint8_t *how)
+{
+	const struct sites *s = o->hook_data;
+	struct pages islands = {0}, rows = {0}, slots = {0};
+	uint32_t i;
+
+	for (i = 0; i < object_row(o)->nr_functions; i++) {
+		if (!sites_is_due(o, i, how))
+			continue;
+		will_write(&islands, (uint64_t)redirect_island(&s->moved, i),
+			   REDIRECT_ISLAND_BYTES);
+		will_write(&rows, redirect_row(&s->moved, i), REDIRECT_ROW_BYTES);
+		will_write(&slots, (uint64_t)&s->slots[i], sizeof(*s->slots));
+	}
+	back(&islands);
+	back(&rows);
+	back(&slots);
+}
+
+void sites_redirect_back(const struct object *o, const uint8_t *how)
+{
+	const struct sites *s = o->hook_data;
+	struct pages text = {0};
+	uint32_t i;
+
+	back_islands(o, how);
+	for (i = 0; i < object_row(o)->nr_functions; i++)
+		if (sites_is_due(o, i, how))
+			will_write_jump(&text, entry_of(o, i), s->redirects[i].padding);
+	back(&text);
+}
+
+static void back_windows(const struct redirect_window *windows, uint32_t nr)
+{
+	struct pages text = {0};
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		will_write_jump(&text, windows[i].from, windows[i].padding);
+	back(&text);
+}
 
 /* The function's first instructions are as they were found, but for probes. */
 static int is_as_found(const struct object *o, uint32_t i)
@@ -414,6 +490,8 @@ int sites_redirect_live(struct object *o, uint8_t *how)
 	if (!windows)
 		return -ENOMEM;
 	err = text_open(s->lo, s->hi);
+	if (!err)
+		back_islands(o, how);
 	nr = err ? 0 : make_windows(o, how, windows);
 	text_close(s->lo, s->hi);
 	nr = take_probes(o, how, windows, nr);
@@ -421,6 +499,8 @@ int sites_redirect_live(struct object *o, uint8_t *how)
 		err = text_open(s->text_lo, s->text_hi);
 	if (!err && nr)
 		err = make_leads(o, windows, nr, &leads);
+	if (!err)
+		back_windows(windows, nr);
 	if (!err && nr)
 		late = redirect_write_live(windows, nr, leads.rows, leads.nr, &tid);
 	free_leads(&leads);

@@ -6,6 +6,7 @@
  * address that an instruction takes, each the distance from there to code; every such address is
  * read as a table until a word leads elsewhere.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "object/entries_impl.h"
@@ -29,12 +30,29 @@ enum {
 	LOOPED = 16,	/* a branch of the function that begins here leads back to it */
 	UNKNOWN = 32,	/* the function that begins here does not decode */
 	RUNS_ON = 64,	/* the function that begins here may run on behind its end */
-	READ = 128,	/* of the address of a table: it was read */
 };
 
-static uint8_t *mark_of(struct entries *e, uint64_t at)
+static uint32_t nr_bits(uint64_t v)
 {
-	return at >= e->text_lo && at < e->text_hi ? &e->marks[at - e->text_lo] : NULL;
+	v -= v >> 1 & UINT64_C(0x5555555555555555);
+	v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
+	v = (v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(v * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* Of most addresses no mark is kept. */
+static inline uint8_t *mark_of(struct entries *e, uint64_t at)
+{
+	uint64_t in = at - e->text_lo, block = in / ENTRIES_BLOCK, word;
+	uint32_t i;
+
+	if (in >= e->text_hi - e->text_lo)
+		return NULL;
+	word = e->blocks[block / 64];
+	if (!(word >> block % 64 & 1))
+		return NULL;
+	i = e->before[block / 64] + nr_bits(word & ((UINT64_C(1) << block % 64) - 1));
+	return &e->marks[(size_t)i * ENTRIES_BLOCK + in % ENTRIES_BLOCK];
 }
 
 static void mark(struct entries *e, uint64_t at, uint8_t what)
@@ -94,17 +112,13 @@ static void read_table(struct entries *e, uint64_t at)
 /* An instruction takes an address. */
 static void take_address(struct entries *e, uint64_t at)
 {
-	uint8_t *m = mark_of(e, at);
+	uint64_t *last = &e->read[at / 4 % ENTRIES_READ];
 
-	if (!m) {
-		read_table(e, at);
+	mark(e, at, BY_ADDRESS);
+	if (*last == at + 1) /* 0: none */
 		return;
-	}
-	/* a table may lie beside the code, in a file whose segments are few */
-	if (!(*m & READ)) {
-		*m |= READ | BY_ADDRESS;
-		read_table(e, at);
-	}
+	*last = at + 1;
+	read_table(e, at);
 }
 
 /* An address as a number, where the file is not position-independent. */
@@ -361,6 +375,41 @@ static uint64_t next_start(const struct entries *e, uint32_t i)
 	return i + 1 < e->nr ? e->functions[i + 1].at : e->text_hi;
 }
 
+/* Marks of @lo .. @hi are kept. */
+static void want_marks(struct entries *e, uint64_t lo, uint64_t hi)
+{
+	uint64_t block = (lo - e->text_lo) / ENTRIES_BLOCK, end;
+
+	hi = hi < e->text_hi ? hi : e->text_hi;
+	end = (hi - e->text_lo + ENTRIES_BLOCK - 1) / ENTRIES_BLOCK;
+	for (; lo < hi && block < end; block++)
+		e->blocks[block / 64] |= UINT64_C(1) << block % 64;
+}
+
+/* Memory for the marks that are asked for below: of windows and of padding. */
+static int make_marks(struct entries *e)
+{
+	uint64_t words = entries_block_words(e), nr = 0, i;
+
+	e->blocks = e->get(entries_blocks_bytes(e));
+	if (!e->blocks)
+		return -ENOMEM;
+	e->before = (uint32_t *)(e->blocks + words);
+	for (i = 0; i < e->nr; i++) {
+		const struct entry *f = &e->functions[i];
+		uint64_t next = next_start(e, (uint32_t)i);
+
+		want_marks(e, f->at, f->at + ENDBR_BYTES + INSN_MAX_BYTES + WINDOW);
+		if (f->end && f->end < next)
+			want_marks(e, f->end, next);
+	}
+	for (i = 0; i < words; nr += nr_bits(e->blocks[i++]))
+		e->before[i] = (uint32_t)nr;
+	e->nr_marks = (nr + 1) * ENTRIES_BLOCK;
+	e->marks = e->get(e->nr_marks);
+	return e->marks ? 0 : -ENOMEM;
+}
+
 static void make_map(struct entries *e)
 {
 	uint64_t last = e->text_lo;
@@ -520,12 +569,16 @@ static enum entry_why choose(struct entries *e, struct entry *f)
 	return into ? into : why;
 }
 
-void entries_find_ways(struct entries *e)
+int entries_find_ways(struct entries *e)
 {
 	uint32_t i;
+	int err;
 
 	sort(e);
 	drop_stubs(e);
+	err = make_marks(e);
+	if (err)
+		return err;
 	make_map(e);
 	/* their beginnings, ends and where they are aborted are in tables of their own */
 	e->has_rseq = has_section(e, "__rseq_cs");
@@ -538,4 +591,5 @@ void entries_find_ways(struct entries *e)
 		if (!f->is_part)
 			f->why = (uint8_t)choose(e, f);
 	}
+	return 0;
 }

@@ -56,24 +56,42 @@ static const char two_bytes[] = "mmmm-.....-.-m.B" /* 00: 0f is 3DNow */
 
 _Static_assert(sizeof(one_byte) == 257 && sizeof(two_bytes) == 257, "a letter an opcode");
 
-struct cursor {
-	const uint8_t *code;
-	size_t n, at;
+/* What a letter stands for: MODRM, and how an immediate's bytes are found. */
+enum {
+	IMM_BYTES = 0x07, /* so many */
+	IMM_ASKS = 0x08,  /* imm_bytes() says it */
+	MODRM = 0x10,
+	REGISTERS = 0x20, /* the modrm is of registers, whatever it says */
+	NOTHING = 0x40,	  /* no instruction */
 };
 
-/* The next byte, which stays. Return: 0..255, or -1: there is none. */
-static int peek(const struct cursor *c)
-{
-	return c->at < c->n && c->at < INSN_MAX_BYTES ? c->code[c->at] : -1;
-}
+static const uint8_t forms[128] = {
+	['b'] = 1,
+	['s'] = 1,
+	['w'] = 2,
+	['e'] = 3,
+	['l'] = 4,
+	['z'] = IMM_ASKS,
+	['v'] = IMM_ASKS,
+	['o'] = IMM_ASKS,
+	['m'] = MODRM,
+	['r'] = MODRM | REGISTERS,
+	['B'] = MODRM | 1,
+	['Z'] = MODRM | IMM_ASKS,
+	['F'] = MODRM | IMM_ASKS,
+	['p'] = NOTHING,
+	['-'] = NOTHING,
+	[0] = NOTHING,
+};
 
-static int take(struct cursor *c)
-{
-	int b = peek(c);
+/* More than any instruction's bytes behind as many prefixes as there may be: code is read without a look. */
+#define ROOM 32u
 
-	c->at += b >= 0;
-	return b;
-}
+/* Reads bytes, of which there are ROOM. */
+struct cursor {
+	const uint8_t *code;
+	size_t at;
+};
 
 static int32_t read_signed(const uint8_t *p, uint32_t bytes)
 {
@@ -90,13 +108,12 @@ static int32_t read_signed(const uint8_t *p, uint32_t bytes)
 /* Prefixes, REX among them. It counts only where the opcode follows at once. */
 static void read_prefixes(struct insn *in, struct cursor *c)
 {
-	for (;;) {
-		int b = peek(c);
+	uint8_t b = *c->code;
 
-		if (b < 0 || one_byte[b] != 'p' || b == 0x0f)
-			return;
-		c->at++;
-		in->rex = (b & 0xf0) == 0x40 ? (uint8_t)b : 0;
+	for (; one_byte[b] == 'p' && b != 0x0f && c->at < INSN_MAX_BYTES; b = c->code[++c->at]) {
+		in->rex = (b & 0xf0) == 0x40 ? b : 0;
+		if (in->rex)
+			continue;
 		if (b == 0x66)
 			in->operand16 = 1;
 		else if (b == 0x67)
@@ -104,7 +121,7 @@ static void read_prefixes(struct insn *in, struct cursor *c)
 		else if (b == 0xf0)
 			in->lock = 1;
 		else if (b == 0xf2 || b == 0xf3)
-			in->rep = (uint8_t)b;
+			in->rep = b;
 	}
 }
 
@@ -135,77 +152,67 @@ static char vector_letter(uint32_t map, uint8_t opcode)
 /* VEX, EVEX or XOP, of which the first byte is taken. @payload: bytes before the opcode. */
 static char read_vector(struct insn *in, struct cursor *c, uint32_t payload, uint32_t map)
 {
-	int opcode;
-
 	/* these have prefixes of their own, and bear no other */
 	if (in->rex || in->rep || in->operand16 || in->lock)
 		return 0;
 	c->at += payload;
 	in->opcode_at = (uint8_t)c->at;
-	opcode = take(c);
-	if (opcode < 0)
-		return 0;
 	in->map = INSN_MAP_MORE;
-	in->opcode = (uint8_t)opcode;
+	in->opcode = c->code[c->at++];
 	return vector_letter(map, in->opcode);
 }
 
-static char read_opcode(struct insn *in, struct cursor *c)
+/* An opcode behind 0f. */
+static char read_opcode_0f(struct insn *in, struct cursor *c)
 {
-	int b, next;
+	uint8_t b = c->code[c->at];
 
-	in->opcode_at = (uint8_t)c->at;
-	b = take(c);
-	next = peek(c);
-	if (b < 0)
-		return 0;
-	if (next >= 0 && b == 0xc5)
-		return read_vector(in, c, 1, 1);
-	if (next >= 0 && b == 0xc4)
-		return read_vector(in, c, 2, next & 31 && (next & 31) < 4 ? next & 31 : 0);
-	if (next >= 0 && b == 0x62)
-		return read_vector(in, c, 3, (next & 7) != 4 && (next & 15) < 7 ? next & 7 : 0);
-	if (next >= 0 && b == 0x8f && (next & 31) >= 8)
-		return read_vector(in, c, 2, next & 31);
-	in->opcode = (uint8_t)b;
-	if (b != 0x0f)
-		return one_byte[b];
-	in->opcode_at = (uint8_t)c->at;
-	b = take(c);
+	in->opcode_at = (uint8_t)c->at++;
 	/* with a prefix 78 is another instruction, of an old processor */
-	if (b < 0 || (b == 0x78 && (in->operand16 || in->rep)))
+	if (b == 0x78 && (in->operand16 || in->rep))
 		return 0;
 	in->map = b == 0x0f ? INSN_MAP_3DNOW : INSN_MAP_0F;
-	in->opcode = (uint8_t)b;
+	in->opcode = b;
 	if (b != 0x38 && b != 0x3a)
 		return two_bytes[b];
 	in->map = b == 0x38 ? INSN_MAP_0F38 : INSN_MAP_0F3A;
 	in->opcode_at = (uint8_t)c->at;
-	b = take(c);
-	if (b < 0)
-		return 0;
-	in->opcode = (uint8_t)b;
+	in->opcode = c->code[c->at++];
 	return in->map == INSN_MAP_0F38 ? 'm' : 'B';
 }
 
-/* Return: 0; -1: the instruction is cut off. */
-static int read_modrm(struct insn *in, struct cursor *c, int registers)
+static char read_opcode(struct insn *in, struct cursor *c)
 {
-	int modrm = take(c), sib = 0, mod, rm;
+	uint8_t b = c->code[c->at], next = c->code[c->at + 1];
 
-	if (modrm < 0)
-		return -1;
+	in->opcode_at = (uint8_t)c->at++;
+	if (b == 0x0f)
+		return read_opcode_0f(in, c);
+	if (b == 0xc5)
+		return read_vector(in, c, 1, 1);
+	if (b == 0xc4)
+		return read_vector(in, c, 2, next & 31 && (next & 31) < 4 ? next & 31 : 0);
+	if (b == 0x62)
+		return read_vector(in, c, 3, (next & 7) != 4 && (next & 15) < 7 ? next & 7 : 0);
+	if (b == 0x8f && (next & 31) >= 8)
+		return read_vector(in, c, 2, next & 31);
+	in->opcode = b;
+	return one_byte[b];
+}
+
+static void read_modrm(struct insn *in, struct cursor *c, int registers)
+{
+	uint8_t modrm = c->code[c->at++], sib = 0, mod, rm;
+
 	in->has_modrm = 1;
-	in->modrm = (uint8_t)modrm;
+	in->modrm = modrm;
 	mod = modrm >> 6;
 	rm = modrm & 7;
 	if (mod == 3 || registers)
-		return 0;
+		return;
 	if (rm == 4) {
 		in->sib_at = (uint8_t)c->at;
-		sib = take(c);
-		if (sib < 0)
-			return -1;
+		sib = c->code[c->at++];
 	}
 	if (mod == 1)
 		in->disp_bytes = 1;
@@ -214,28 +221,14 @@ static int read_modrm(struct insn *in, struct cursor *c, int registers)
 	in->rip_relative = !mod && rm == 5;
 	in->disp_at = in->disp_bytes ? (uint8_t)c->at : 0;
 	c->at += in->disp_bytes;
-	return 0;
 }
 
+/* An immediate whose bytes are not the letter's alone. */
 static uint32_t imm_bytes(const struct insn *in, char letter)
 {
 	int wide = in->rex & 8, z = in->operand16 && !wide ? 2 : 4;
 
 	switch (letter) {
-	case 'b':
-	case 'B':
-	case 's':
-		return 1;
-	case 'w':
-		return 2;
-	case 'e':
-		return 3;
-	case 'l':
-		return 4;
-	case 'z':
-	case 'Z':
-		/* XOP's have no 16 bits */
-		return in->map == INSN_MAP_MORE ? 4 : z;
 	case 'v':
 		return wide ? 8 : z;
 	case 'o':
@@ -245,7 +238,8 @@ static uint32_t imm_bytes(const struct insn *in, char letter)
 			return 0;
 		return in->opcode == 0xf6 ? 1 : z;
 	default:
-		return 0;
+		/* XOP's have no 16 bits */
+		return in->map == INSN_MAP_MORE ? 4 : z;
 	}
 }
 
@@ -266,63 +260,70 @@ static uint8_t kind_of_0f(const struct insn *in)
 	return op >> 4 == 8 ? INSN_JUMP_IF : INSN_OTHER;
 }
 
+#define KIND_ASKS 0xffu /* other bytes than the opcode say it */
+
+static const uint8_t kinds[256] = {
+	[0x70 ... 0x7f] = INSN_JUMP_IF,
+	[0x90] = KIND_ASKS,
+	[0xc2] = INSN_RETURN,
+	[0xc3] = INSN_RETURN,
+	[0xc7] = KIND_ASKS,
+	[0xca] = INSN_RETURN,
+	[0xcb] = INSN_RETURN,
+	[0xcc] = INSN_INT3,
+	[0xcf] = INSN_RETURN,
+	[0xe0 ... 0xe3] = INSN_LOOP,
+	[0xe8] = INSN_CALL,
+	[0xe9] = INSN_JUMP,
+	[0xeb] = INSN_JUMP,
+	[0xf4] = INSN_TRAP,
+	[0xff] = KIND_ASKS,
+};
+
 static uint8_t kind_of_one(const struct insn *in)
 {
-	uint8_t op = in->opcode, reg = in->modrm >> 3 & 7;
+	uint8_t kind = kinds[in->opcode], reg = in->modrm >> 3 & 7;
 
-	if (op >> 4 == 7)
-		return INSN_JUMP_IF;
-	switch (op) {
-	case 0x90:
+	if (kind != KIND_ASKS)
+		return kind;
+	if (in->opcode == 0x90)
 		return in->rex & 1 || in->rep ? INSN_OTHER : INSN_NOP;
-	case 0xc2:
-	case 0xc3:
-	case 0xca:
-	case 0xcb:
-	case 0xcf:
-		return INSN_RETURN;
-	case 0xc7:
+	if (in->opcode == 0xc7)
 		return in->modrm == 0xf8 ? INSN_TRANSACTION : INSN_OTHER;
-	case 0xcc:
-		return INSN_INT3;
-	case 0xe0:
-	case 0xe1:
-	case 0xe2:
-	case 0xe3:
-		return INSN_LOOP;
-	case 0xe8:
-		return INSN_CALL;
-	case 0xe9:
-	case 0xeb:
-		return INSN_JUMP;
-	case 0xf4:
-		return INSN_TRAP;
-	case 0xff:
-		if (reg == 2 || reg == 3)
-			return INSN_CALL_INDIRECT;
-		return reg == 4 || reg == 5 ? INSN_JUMP_INDIRECT : INSN_OTHER;
-	default:
-		return INSN_OTHER;
-	}
+	if (reg == 2 || reg == 3)
+		return INSN_CALL_INDIRECT;
+	return reg == 4 || reg == 5 ? INSN_JUMP_INDIRECT : INSN_OTHER;
+}
+
+/* Few bytes are decoded where there is room behind them. */
+static __attribute__((noinline)) uint32_t decode_few(struct insn *in, const uint8_t *code, size_t n)
+{
+	uint8_t copy[ROOM] = {0};
+
+	memcpy(copy, code, n);
+	return insn_decode(in, copy, ROOM) <= n ? in->bytes : 0;
 }
 
 uint32_t insn_decode(struct insn *in, const uint8_t *code, size_t n)
 {
-	struct cursor c = {code, n, 0};
+	struct cursor c = {code, 0};
+	uint8_t form;
 	char letter;
 
+	if (n < ROOM)
+		return decode_few(in, code, n);
 	*in = (struct insn){0};
 	read_prefixes(in, &c);
 	letter = read_opcode(in, &c);
-	if (!letter || letter == '-' || letter == 'p')
+	form = forms[(uint8_t)letter];
+	if (form & NOTHING)
 		return 0;
-	if ((letter == 'm' || letter == 'r' || letter == 'B' || letter == 'Z' || letter == 'F') &&
-	    read_modrm(in, &c, letter == 'r'))
-		return 0;
-	in->imm_bytes = (uint8_t)imm_bytes(in, letter);
+	if (form & MODRM)
+		read_modrm(in, &c, form & REGISTERS);
+	in->imm_bytes = (uint8_t)(form & IMM_ASKS ? imm_bytes(in, letter) : form & IMM_BYTES);
 	in->imm_at = in->imm_bytes ? (uint8_t)c.at : 0;
 	c.at += in->imm_bytes;
-	if (c.at > n || c.at > INSN_MAX_BYTES)
+	if (c.at > INSN_MAX_BYTES)
 		return 0;
 	if (in->map == INSN_MAP_ONE)
 		in->kind = kind_of_one(in);

@@ -188,10 +188,8 @@ static int32_t depth_at(const struct return_slot *r, int64_t at)
 	return r->table;
 }
 
-void return_slot_see(struct return_slot *r, const struct insn *in, const uint8_t *code, int64_t at)
+void return_slot_look(struct return_slot *r, const struct insn *in, const uint8_t *code, int64_t at)
 {
-	if (r->touched)
-		return;
 	if (r->is_behind) {
 		r->depth = depth_at(r, at);
 		r->is_behind = 0;

@@ -38,7 +38,32 @@ struct return_slot {
 /* return_slot_begin() - a function begins. */
 void return_slot_begin(struct return_slot *r);
 
+/* What return_slot_see() does with an instruction that return_slot_may_see() lets through. */
+void return_slot_look(struct return_slot *r, const struct insn *in, const uint8_t *code,
+		      int64_t at);
+
+/*
+ * Whether the instruction may matter: it branches, or has the stack or frame pointer in an operand
+ * (their numbers are 4 and 5 in a modrm), or an opcode without a modrm that changes them.
+ */
+static inline int return_slot_may_see(const struct return_slot *r, const struct insn *in)
+{
+	if (r->touched)
+		return 0;
+	if (r->is_behind || r->depth == RETURN_SLOT_LOST || (in->kind != INSN_OTHER))
+		return 1;
+	if (in->has_modrm)
+		return (in->modrm & 6) == 4 || (in->modrm & 0x38) == 4 << 3 ||
+		       (in->map == INSN_MAP_ONE && (in->opcode == 0xff || in->opcode == 0x8f));
+	return in->map == INSN_MAP_ONE;
+}
+
 /* return_slot_see() - its next instruction. @at: in bytes from the function's first one. */
-void return_slot_see(struct return_slot *r, const struct insn *in, const uint8_t *code, int64_t at);
+static inline void return_slot_see(struct return_slot *r, const struct insn *in,
+				   const uint8_t *code, int64_t at)
+{
+	if (return_slot_may_see(r, in))
+		return_slot_look(r, in, code, at);
+}
 
 #endif

@@ -33,7 +33,7 @@ static void run(const uint8_t *data, size_t n)
 	memcpy(copy, data, n);
 	if (!entries_open(&e, copy, n, get, put)) {
 		PROMISE(!entries_add(&e, e.text_lo + 1, 3, "added"));
-		entries_find_ways(&e);
+		PROMISE(!entries_find_ways(&e));
 		for (uint32_t i = 0; i < e.nr; i++) {
 			const struct entry *f = &e.functions[i];
 

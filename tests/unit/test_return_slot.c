@@ -135,7 +135,7 @@ static void see_file(struct found *f, const char *path)
 	file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	assert_true(file != MAP_FAILED);
 	assert_int_equal(entries_open(&e, file, (uint64_t)st.st_size, get, put), 0);
-	entries_find_ways(&e);
+	assert_int_equal(entries_find_ways(&e), 0);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	cfi = dwarf_getcfi_elf(elf);
 	assert_non_null(cfi);

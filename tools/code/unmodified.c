@@ -74,7 +74,10 @@ static int find(const char *path, struct unmodified *u)
 		entries_close(&u->entries);
 		return fail(ENOMEM, "no memory for the functions of %s", path);
 	}
-	entries_find_ways(&u->entries);
+	if (entries_find_ways(&u->entries)) {
+		entries_close(&u->entries);
+		return fail(ENOMEM, "no memory for the functions of %s", path);
+	}
 	return 0;
 }
 
