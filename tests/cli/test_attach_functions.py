@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from cli_test import Beside, main, until
+from cli_test import Beside, main, need, until
 
 PLAIN = "-fpatchable-function-entry=0"
 
@@ -422,6 +422,18 @@ def test_a_thread_cannot_stop(w):
         assert enabled(w, p.pid) == {"often", "main"} > before, (before, enabled(w, p.pid))
         until(lambda: b": often <-main" in w.run("show", "-P", p.pid).stdout)
         assert p.end() == (0, "")
+    w.run("clean")
+
+
+def test_walks_its_stacks(w):
+    """node: the graph has no function of it, and start says why."""
+    need("node")
+    with Beside(w, "node", "-e", "console.log('ready'); setInterval(() => JSON.stringify([...'cab'].sort()), 1)") as p:
+        assert p.p.stdout.readline() == b"ready\n"
+        w.run("attach", "-q", p.pid)
+        said = w.run("start", "-P", p.pid, "-p", "function_graph").stderr.decode()
+        assert "can follow no function of the program" in said and "V8 finds its callers by return addresses" in said, said
+        assert w.run("start", "-P", p.pid, "-p", "function").stderr == b""
     w.run("clean")
 
 

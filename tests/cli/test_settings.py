@@ -26,6 +26,18 @@ def test_without_functions(w):
     # those of an instance are not in enabled_functions of its area
     with running(w, w.prog, "spin") as p:
         assert w.run("start", "-P", p.pid, "-B", "calls", "-p", "function", "-l", "mid").stderr == b""
+        for file in "enabled_functions", "touched_functions":
+            assert w.run("get", "-P", p.pid, file).stdout.startswith(b"mid (1)")
+            said = w.run("get", "-P", p.pid, "-B", "calls", file, status=1).stderr.decode()
+            assert f"{file} is of the whole process: read it without -B" in said, said
+
+
+def test_filter_that_nothing_passes(w):
+    """A filter that waits for an object is taken, and it is said that nothing is traced."""
+    with running(w, w.prog, "spin") as p:
+        said = w.run("start", "-P", p.pid, "-p", "function", "-l", "*:mod:later*").stderr.decode()
+        assert f"process {p.pid} has no function now that can be traced and is left by its filters" in said, said
+        assert w.run("start", "-P", p.pid, "-p", "function", "-l", "mid").stderr == b""
 
 
 def test_kernel_beside_trace_cmd(w):

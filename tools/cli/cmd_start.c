@@ -11,6 +11,7 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/settings.h"
+#include "tools/target/tracer_refusal.h"
 
 static int write_one(void *arg, struct target *t, const char *path, const char *text, bool truncate)
 {
@@ -18,22 +19,51 @@ static int write_one(void *arg, struct target *t, const char *path, const char *
 	return control_write(t, path, text, truncate);
 }
 
+/* The process's own program is one whose calls cannot be wrapped; the line of an object names it. */
+static void warn_without_graph(struct target *t)
+{
+	struct target_text status;
+	const char *why;
+	int bytes;
+
+	/* an instance has no such file */
+	if (target_read(t, "vestige_status", &status))
+		return;
+	why = graph_refusal_of(status.at, &bytes);
+	if (why && !memchr(why, '/', (size_t)bytes))
+		note("function_graph can follow no function of the program of process %s: %.*s; -p "
+		     "function records the calls",
+		     t->name, bytes, why);
+	free(status.at);
+}
+
 /*
  * A process whose tracer is on and has nothing to trace; an object that it loads may have functions.
- * Functions that an instance traces are not in enabled_functions of its area.
+ * Functions that an instance traces are in enabled_functions of the process alone.
  */
 static void warn_without_functions(struct target *t)
 {
-	struct target_text tracer;
+	char tracer[32], line[2];
+	bool is_traced;
+	int err;
 
-	if (t->ops->grows || target_read(t, "current_tracer", &tracer))
+	if (t->ops->grows || target_first_line(t, "current_tracer", tracer, sizeof(tracer)) ||
+	    strncmp(tracer, "function", 8))
 		return;
-	if (!strncmp(tracer.at, "function", 8) && control_is_empty(t, "enabled_functions") &&
-	    control_is_empty(t, "available_filter_functions"))
+	err = target_first_line(t, "enabled_functions", line, sizeof(line));
+	is_traced = !err && line[0];
+	if (!is_traced && control_is_empty(t, "available_filter_functions"))
 		note("process %s has no function that can be traced now: `vestige get -P "
 		     "%s vestige_status` says why, `vestige list -e -P %s` has its events",
 		     t->name, t->name, t->name);
-	free(tracer.at);
+	else if (!is_traced && !err)
+		note("process %s has no function now that can be traced and is left by its "
+		     "filters: "
+		     "`vestige get -P %s available_filter_functions` shows those that it has, "
+		     "`vestige get -P %s vestige_status` why others are left out",
+		     t->name, t->name, t->name);
+	if (!strcmp(tracer, "function_graph"))
+		warn_without_graph(t);
 }
 
 static int switch_on(void *arg, struct target *t)

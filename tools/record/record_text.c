@@ -276,20 +276,18 @@ static bool wants_events(const struct record_options *opt)
 static int judge_graph(const struct record_options *opt, const struct launch *l,
 		       const struct meta *m)
 {
-	static const char none[] = "no call is wrapped: ";
 	char path[SHELL_WORD_BYTES];
-	const char *why = strstr(m->status, none);
+	int bytes;
+	const char *why = graph_refusal_of(m->status, &bytes);
 
 	if (strcmp(opt->tracer, "function_graph") || !m->nr_functions || meta_waits(m) ||
 	    l->script || wants_events(opt) || recorder_nr_wrapped(m))
 		return 0;
 	if (why)
-		why += strlen(none);
-	if (why)
 		return fail(EOPNOTSUPP,
 			    "function_graph can follow no function of %s: %.*s; -p function "
 			    "records the calls",
-			    l->image, (int)strcspn(why, "\n"), why);
+			    l->image, bytes, why);
 	return fail(EOPNOTSUPP,
 		    "function_graph can follow no function of %s (`vestige doctor %s` says why); "
 		    "-p function records the calls",

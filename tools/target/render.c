@@ -43,6 +43,7 @@ struct file {
 	bool snapshot;
 	bool raw;	/* of it */
 	bool functions; /* all of them are listed */
+	bool top;	/* an instance has none */
 };
 
 /* The tables; the area's descriptor in *@keep, to be closed, if that is wanted. */
@@ -248,9 +249,9 @@ static const struct file files[] = {
 	{.path = "available_filter_functions_addrs",
 	 .tables = function_text_available_filter_functions_addrs,
 	 .functions = true},
-	{.path = "enabled_functions", .tables = function_text_enabled_functions},
+	{.path = "enabled_functions", .tables = function_text_enabled_functions, .top = true},
 	{.path = "latency_trace", .records = latency_trace},
-	{.path = "touched_functions", .tables = function_text_touched_functions},
+	{.path = "touched_functions", .tables = function_text_touched_functions, .top = true},
 	{.path = "saved_cmdlines", .tables = saved_cmdlines},
 	{.path = "saved_tgids", .tables = saved_tgids},
 	{.path = "set_ftrace_filter", .tables = function_text_set_ftrace_filter},
@@ -341,6 +342,8 @@ static int render_file(const struct image *t, const char *file, struct out *o)
 
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
+	if (f->top && *t->instance)
+		return fail(ENOENT, "%s is of the whole process: read it without -B", file);
 	if (f->snapshot || f->records)
 		image_drain(t);
 	if (f->snapshot)

@@ -82,6 +82,18 @@ bool text_refusal_of(const char *status, char *why, size_t bytes)
 	return false;
 }
 
+const char *graph_refusal_of(const char *status, int *bytes)
+{
+	static const char none[] = "no call is wrapped: "; /* engine/hook/redirect.c writes it */
+	const char *why = strstr(status, none);
+
+	if (!why)
+		return NULL;
+	why += strlen(none);
+	*bytes = (int)strcspn(why, "\n");
+	return why;
+}
+
 int text_refused(struct target *t, int err)
 {
 	char said[256], why[512];

@@ -27,6 +27,12 @@ int tracer_refusal_fail(const char *tracer, const char *why);
 bool text_refusal_of(const char *status, char *why, size_t bytes);
 
 /*
+ * graph_refusal_of() - why function_graph can follow no function of an object: a part of @status,
+ * the text of vestige_status, of *@bytes. NULL: it does not say so.
+ */
+const char *graph_refusal_of(const char *status, int *bytes);
+
+/*
  * text_refused() - a write to @t failed with @err: have fail() tell that reason, too, if it is one of
  * -EPERM and -EACCES. Return: @err.
  */
