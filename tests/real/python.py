@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CPython's own tests of threads, signals, children and crashes, by Debian's python3 (package
+"""CPython's own tests of threads, signals, children, crashes and generators, by Debian's python3 (package
 libpython3.11-testsuite).
 
 Debian's python3 is not built with the flag. nop tests the engine in the process and in its
@@ -16,7 +16,7 @@ SHORT = True
 TRACERS = ["nop", "+function", "+function_graph"]
 LEAST = 1
 FULL_MODULES = ["test_threading", "test_signal", "test_subprocess", "test_fork1", "test_faulthandler", "test_asyncio",
-                "test_ctypes"]
+                "test_ctypes", "test_heapq", "test_contextlib", "test_copy", "test_enumerate", "test_generators"]
 SHORT_MODULES = ["test_fork1", "test_ctypes"]
 PYTHON = "/usr/bin/python3"
 
