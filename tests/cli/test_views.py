@@ -54,6 +54,17 @@ int main(void)
 """
 
 
+# an event before, in and behind a call
+MARKS = r"""
+#include <vestige/event.h>
+#define FN __attribute__((noipa))
+VESTIGE_EVENT(shop, order, (int, number));
+FN void inner(void) { trace_order(2); }
+FN void outer(void) { trace_order(1); inner(); trace_order(3); }
+int main(void) { outer(); return 0; }
+"""
+
+
 def record(w, *args, name="trace.dat", prog=None):
     return w.run("record", "-q", "-p", "function_graph", "-o", name, "--", prog or w.prog, *args)
 
@@ -86,6 +97,17 @@ def texts(lines):
 
 WHOLE = ["main() {", " first();", " mid() {", "  leaf();", "  leaf();", " } /* mid */", " mid() {",
          "  leaf();", "  leaf();", " } /* mid */", " last();", "} /* main */"]
+
+
+def test_events_below_the_calls_of_F(w):
+    """replay -F shows the events that happened in the calls that it shows, and no others."""
+    prog = w.compile("marks", MARKS, "-I" + os.environ["SOURCE_DIR"] + "/include")
+    w.run("record", "-q", "-p", "function_graph", "-e", "shop", prog)
+    events = lambda *args: re.findall(r"/\* shop:order: .*number=(\d+)", w.run("replay", *args).stdout.decode())
+    assert events() == ["1", "2", "3"]
+    assert events("-F", "inner") == ["2"] and events("-F", "outer") == ["1", "2", "3"]
+    assert events("-F", "outer", "-N", "inner") == ["1", "3"] and events("-F", "outer", "-D", "1") == ["1", "3"]
+    assert events("-F", "nosuch") == []
 
 
 def test_replay(w):

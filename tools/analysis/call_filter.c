@@ -132,12 +132,16 @@ bool call_filter_leave(const struct call_filter *f, const struct call *call)
 	return call_filter_long(f, call);
 }
 
-bool call_filter_unmatched(const struct call_filter *f, const struct record *rec)
+bool call_filter_record(const struct call_filter *f, const struct record *rec)
 {
 	const struct call_wish *w = f->wish;
 
-	return !w->nr_under && !w->min_ns && rec->ts >= w->from && (!w->to || rec->ts < w->to) &&
-	       call_filter_thread(w, rec->pid);
+	return rec->ts >= w->from && (!w->to || rec->ts < w->to) && call_filter_thread(w, rec->pid);
+}
+
+bool call_filter_unmatched(const struct call_filter *f, const struct record *rec)
+{
+	return !f->wish->nr_under && !f->wish->min_ns && call_filter_record(f, rec);
 }
 
 const struct call_function *call_filter_function(const struct call_filter *f, uint32_t i)

@@ -63,6 +63,9 @@ int call_filter_enter(struct call_filter *f, struct call *call, const struct cal
 /* In calls_ops.leave: was it shown, and is it long enough? */
 bool call_filter_leave(const struct call_filter *f, const struct call *call);
 
+/* Is @rec of the threads and the time that are shown? Its call is not looked at. */
+bool call_filter_record(const struct call_filter *f, const struct record *rec);
+
 /* Is an exit without an entry shown? */
 bool call_filter_unmatched(const struct call_filter *f, const struct record *rec);
 

@@ -125,11 +125,7 @@ static const char *nameless(const struct group *g)
 /* Names are files' and may have any byte: a terminal gets none of its control bytes. */
 static void put_name(struct out *o, const char *name)
 {
-	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
-		if (*p < ' ' || *p == 127)
-			out_printf(o, "\\x%02x", *p);
-		else
-			out_write(o, (const char *)p, 1);
+	out_safe(o, name, strlen(name));
 	out_text(o, "\n");
 }
 

@@ -65,12 +65,7 @@ static void put_padded(struct out *o, const char *text, unsigned int width, bool
 
 	if (right)
 		out_printf(o, "%*s", (int)pad, "");
-	/* control characters of a terminal are not for it */
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			out_printf(o, "\\x%02x", *text);
-		else
-			out_write(o, text, 1);
+	out_safe(o, text, n);
 	if (!right && !last)
 		out_printf(o, "%*s", (int)pad, "");
 	out_text(o, last ? "\n" : "  ");

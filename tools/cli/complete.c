@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/control_byte.h"
 #include "tools/cli/cmd.h"
 #include "tools/target/target.h"
 
@@ -112,9 +113,7 @@ static int put_pid(void *arg, const char *name)
 		if (fgets(comm, sizeof(comm), f))
 			comm[strcspn(comm, "\n")] = '\0';
 		fclose(f);
-		for (char *at = comm; *at; at++)
-			if ((unsigned char)*at < ' ' || *at == 0x7f)
-				*at = '?';
+		control_clean(comm, strlen(comm), '?');
 		put(arg, name, comm);
 	}
 	return 0;

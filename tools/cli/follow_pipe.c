@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/text/out.h"
 
 static volatile sig_atomic_t ended;
 static bool (*is_over)(void);
@@ -26,24 +26,6 @@ int follow_pipe_signal(void)
 	return ended;
 }
 
-/* Return: 0, -EPIPE the reader has gone. */
-static int put(const char *text, size_t n)
-{
-	ssize_t some;
-
-	for (size_t done = 0; done < n; done += (size_t)some) {
-		some = write(STDOUT_FILENO, text + done, n - done);
-		if (some >= 0)
-			continue;
-		if (errno == EPIPE)
-			return -EPIPE;
-		if (errno != EINTR)
-			return fail_errno(errno, "cannot write to stdout");
-		some = 0;
-	}
-	return 0;
-}
-
 int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 {
 	struct sigaction sa = {.sa_handler = end}, ignore = {.sa_handler = SIG_IGN}, before;
@@ -51,30 +33,38 @@ int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 	char text[16384];
 	void *pipe;
 	ssize_t n = 0;
-	int err = t->ops->pipe_open(t, cpu, &pipe);
+	struct out o;
+	int err;
 
-	if (err)
+	if (out_init(&o, STDOUT_FILENO))
+		return fail(ENOMEM, "out of memory");
+	err = t->ops->pipe_open(t, cpu, &pipe);
+	if (err) {
+		out_end(&o);
 		return err;
+	}
 	is_over = over;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 	/* a reader that goes is an end as any other: the caller has settings to put back */
 	sigaction(SIGPIPE, &ignore, &before);
-	while (!err) {
+	while (!o.err) {
 		n = t->ops->pipe_read(pipe, text, sizeof(text), rest, has_ended);
 		if (n > 0)
-			err = put(text, (size_t)n);
+			out_write(&o, text, (size_t)n);
 		else if (n == -EINTR && !ended && !rest)
 			rest = true;
 		else
 			break;
+		out_flush(&o);
 		if (ended)
 			break;
 	}
 	t->ops->pipe_close(t, cpu, pipe);
+	err = out_end_stdout(&o, 0, "to stdout");
 	sigaction(SIGPIPE, &before, NULL);
-	if (err)
-		return err == -EPIPE ? 0 : err;
+	if (err || o.err == -EPIPE)
+		return err;
 	return n < 0 && n != -EINTR && n != -EAGAIN ? fail_errno((int)-n, "trace_pipe") : 0;
 }

@@ -9,6 +9,7 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/complete.h"
 #include "tools/cli/pager.h"
+#include "tools/text/out.h"
 
 /* clang-format off */
 /* By what they are for; the help has them in this order, below the headings of groups[]. */
@@ -169,9 +170,12 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status = run(argc, argv);
-	bool no_pager, quit = pager_end(&no_pager);
+	bool no_pager, quit;
+	int status;
 
+	out_terminal(isatty(STDOUT_FILENO));
+	status = run(argc, argv);
+	quit = pager_end(&no_pager);
 	if (no_pager)
 		return status ? status : CMD_FAILURE;
 	/* a user who has quit the pager has seen enough */

@@ -121,6 +121,7 @@ static void paint(void)
 	struct out o;
 	ssize_t n;
 
+	out_terminal(false); /* the colours are ours */
 	if (out_init(&o, STDOUT_FILENO))
 		_exit(1);
 	while ((n = read(STDIN_FILENO, line + used, sizeof(line) - used)) > 0 ||

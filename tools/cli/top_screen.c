@@ -10,6 +10,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/time_ns.h"
 #include "tools/cli/top.h"
+#include "tools/text/out.h"
 
 #define SECOND_NS 1000000000.0
 #define KEYS	  "q quit  r t s 5 9 m n sort  / find  f filter  space hold  + - delay"
@@ -154,6 +155,7 @@ int top_screen(struct top *top, struct top_view *v, double delay)
 	int err;
 
 	setlocale(LC_CTYPE, "");
+	out_terminal(false); /* names are cleaned, and the rest is ncurses' */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return fail(ENOTTY, "the terminal %s is not known: set TERM, or use -n",

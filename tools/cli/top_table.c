@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/base/array.h"
+#include "tools/base/control_byte.h"
 #include "tools/base/fail.h"
 #include "tools/cli/top.h"
 #include "tools/text/json.h"
@@ -109,9 +110,7 @@ void top_line(char *line, size_t bytes, const struct top_row *row)
 		 cells[TOP_TOTAL], cells[TOP_SELF], cells[TOP_P50], cells[TOP_P99], cells[TOP_MAX],
 		 row->count->name, *row->count->object ? " [" : "", row->count->object,
 		 *row->count->object ? "]" : "");
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	control_clean(line, strlen(line), '?');
 }
 
 void top_print(const struct top_table *t, struct out *o)

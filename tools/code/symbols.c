@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "tools/base/array.h"
+#include "tools/base/control_byte.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
 
@@ -89,6 +90,7 @@ static const char *arena_add(struct symbols *s, const char *text, size_t bytes)
 	}
 	to = a->bytes + a->used;
 	memcpy(to, text, bytes);
+	control_clean(to, bytes, '?');
 	to[bytes] = '\0';
 	a->used += bytes + 1;
 	return to;

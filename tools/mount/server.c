@@ -30,6 +30,7 @@
 #include "tools/mount/file.h"
 #include "tools/mount/mount.h"
 #include "tools/target/target.h"
+#include "tools/text/out.h"
 
 #define INSTANCES    "instances/"
 #define KERNEL_LINK  "kernel"
@@ -547,6 +548,8 @@ int mount_serve(const struct mount_options *options)
 	if (!err && fuse_set_signal_handlers(fuse_get_session(fuse)))
 		err = fail(EIO, "cannot set signal handlers");
 	if (!err) {
+		/* texts are the kernel's, for readers of the mount */
+		out_terminal(false);
 		err = loop(fuse);
 		fuse_remove_signal_handlers(fuse_get_session(fuse));
 		if (err)

@@ -2,6 +2,7 @@
 /* The table behind tasks.h: an array in order of pid. Tests: tests/unit/test_tasks.c. */
 #include "tools/reader/tasks.h"
 #include "tools/base/array.h"
+#include "tools/base/control_byte.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -70,11 +71,9 @@ int tasks_set(struct tasks *t, int32_t pid, int32_t tgid, const char *comm)
 	if (tgid)
 		task->tgid = tgid;
 	memset(task->comm, 0, sizeof(task->comm));
-	for (n = 0; n < TASK_COMM_BYTES - 1 && comm[n]; n++) {
-		unsigned char c = (unsigned char)comm[n];
-
-		task->comm[n] = c < ' ' || c == 0x7f ? '?' : (char)c;
-	}
+	n = strnlen(comm, TASK_COMM_BYTES - 1);
+	memcpy(task->comm, comm, n);
+	control_clean(task->comm, n, '?');
 	return 0;
 }
 

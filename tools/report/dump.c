@@ -41,15 +41,10 @@ struct dump {
 	size_t nr_groups, groups_room;
 };
 
-/* Bytes of a file's text, and a newline; those that a terminal would act on are named. */
-static void put_text(struct out *o, const unsigned char *text, uint64_t n)
+/* Bytes of a file's text up to a NUL, and a newline. */
+static void put_text(struct out *o, const char *text, uint64_t n)
 {
-	for (uint64_t i = 0; i < n; i++) {
-		if ((text[i] >= ' ' && text[i] != 0x7f) || text[i] == '\n' || text[i] == '\t')
-			out_write(o, (const char *)&text[i], 1);
-		else if (text[i])
-			out_printf(o, "\\x%02x", text[i]);
-	}
+	out_safe_lines(o, text, strnlen(text, n));
 	out_text(o, "\n");
 }
 
@@ -216,7 +211,7 @@ static int put_header_info(struct dump *p, struct cursor *c)
 			   i ? "header_event_bytes" : "header_page_bytes", bytes,
 			   i ? "[Header event, " : "[Header page, ", " bytes]");
 		if (i ? p->o->head_event : p->o->head_page)
-			put_text(&p->out, (unsigned char *)text, bytes);
+			put_text(&p->out, text, bytes);
 		free(text);
 	}
 	return 0;
@@ -231,7 +226,7 @@ static int put_formats(struct dump *p, struct cursor *c, uint32_t nr, bool show)
 		if (!text)
 			return dat_damaged(p->d, "its event formats");
 		if (show)
-			put_text(&p->out, (unsigned char *)text, bytes);
+			put_text(&p->out, text, bytes);
 		free(text);
 	}
 	return 0;
@@ -283,7 +278,7 @@ static int put_one_text(struct dump *p, struct cursor *c, uint64_t bytes, const 
 		return dat_damaged(p->d, "a text in it");
 	put_number(p, show, member, bytes, what, " bytes]");
 	if (show)
-		put_text(&p->out, (unsigned char *)text, bytes);
+		put_text(&p->out, text, bytes);
 	free(text);
 	return 0;
 }
@@ -505,7 +500,7 @@ static void put_option(struct dump *p, const struct dat_option_data *o)
 	dat_cursor_on_memory(p->d, &c, o->data, o->bytes);
 	if (o->id < sizeof(texts) / sizeof(texts[0]) && texts[o->id]) {
 		out_printf(&p->out, "\t\t[Option %s, %u bytes]\n", texts[o->id], o->bytes);
-		put_text(&p->out, (unsigned char *)o->data, strlen(o->data));
+		put_text(&p->out, o->data, strlen(o->data));
 		return;
 	}
 	for (size_t i = 0; i < NR_PIECES; i++) {
@@ -616,7 +611,7 @@ static int put_flyrecord_v6(struct dump *p)
 		json_text(&p->json, "clock", clock);
 	} else if (clock && *clock) {
 		out_text(&p->out, "\t[Tracing clock]\n\t\t");
-		put_text(&p->out, (unsigned char *)clock, strlen(clock));
+		put_text(&p->out, clock, strlen(clock));
 	}
 	free(clock);
 	return 0;

@@ -19,6 +19,7 @@
 #include <traceevent/event-parse.h>
 #include <traceevent/trace-seq.h>
 
+#include "tools/base/control_byte.h"
 #include "tools/base/fail.h"
 #include "tools/code/symbols.h"
 #include "tools/reader/formats.h"
@@ -368,21 +369,17 @@ bool line_fits(struct line *l, const struct record *rec)
 	return e && fits(l, e, rec);
 }
 
-/* Bytes of a program's text: those that a terminal would act on are named. */
-static void put_safe(struct out *o, const char *text, size_t n)
+static bool is_stack(const struct line_event *e)
 {
-	size_t from = 0;
+	return e->ev && !strcmp(e->ev->system, "ftrace") &&
+	       (!strcmp(e->ev->name, "kernel_stack") || !strcmp(e->ev->name, "user_stack"));
+}
 
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)text[i];
+bool line_is_stack(struct line *l, const struct record *rec)
+{
+	const struct line_event *e = event_of(l, rec);
 
-		if ((c >= ' ' && c != 0x7f) || c == '\n' || c == '\t')
-			continue;
-		out_write(o, text + from, i - from);
-		out_printf(o, "\\x%02x", c);
-		from = i + 1;
-	}
-	out_write(o, text + from, n - from);
+	return e && is_stack(e);
 }
 
 /* Its thread's name; plug-ins learn some while records are printed. */
@@ -397,9 +394,7 @@ static const struct comm *comm_of(struct line *l, int32_t pid)
 	name = tep_data_comm_from_pid(l->tep, pid);
 	n = strnlen(name, 16);
 	memcpy(c->text, name, n);
-	for (size_t i = 0; i < n; i++)
-		if (iscntrl((unsigned char)c->text[i]))
-			c->text[i] = '?';
+	control_clean(c->text, n, '?');
 	c->bytes = (uint8_t)n;
 	c->pid = pid;
 	c->known = strcmp(name, "<...>") != 0;
@@ -513,7 +508,7 @@ static void put_function(struct line *l, struct out *o, uint64_t addr)
 	const struct symbol *s = function_at(l, addr);
 
 	if (s)
-		put_safe(o, s->name, strlen(s->name));
+		out_safe(o, s->name, strlen(s->name));
 	else
 		out_printf(o, "%" PRIx64, addr);
 }
@@ -601,7 +596,8 @@ static void put_raw_data(struct line *l, struct out *o, const struct line_event 
 		out_printf(o, " %02x", ((const unsigned char *)rec->data)[at]);
 }
 
-static void put_tep(struct line *l, struct out *o, const struct record *rec)
+static void put_tep(struct line *l, struct out *o, const struct line_event *e,
+		    const struct record *rec)
 {
 	struct tep_record *tr = line_tep_record(l, rec);
 	size_t n;
@@ -616,7 +612,11 @@ static void put_tep(struct line *l, struct out *o, const struct record *rec)
 	n = l->seq.len;
 	if (n && l->seq.buffer[n - 1] == '\n')
 		n--;
-	put_safe(o, l->seq.buffer, n);
+	/* a stack has a line a frame */
+	if (o->terminal && !is_stack(e))
+		out_string(o, l->seq.buffer, n);
+	else
+		out_safe_lines(o, l->seq.buffer, n);
 }
 
 /* The first records of an event: its compiled text has to be libtraceevent's. */
@@ -628,11 +628,11 @@ static void put_compared(struct line *l, struct out *o, struct line_event *e,
 	out_room(o, OUT_BYTES / 2); /* both in one piece */
 	used = o->used;
 	if (!line_fast_put(e->fast, o, rec)) {
-		put_tep(l, o, rec);
+		put_tep(l, o, e, rec);
 		return;
 	}
 	n = o->used - used;
-	put_tep(l, o, rec);
+	put_tep(l, o, e, rec);
 	e->compared++;
 	if (o->used - used == 2 * n && !memcmp(o->buf + used, o->buf + used + n, n)) {
 		o->used = used + n;
@@ -676,10 +676,10 @@ bool line_body(struct line *l, struct out *o, const struct record *rec, const st
 		if (e->compared < COMPARED)
 			put_compared(l, o, e, rec);
 		else if (!line_fast_put(e->fast, o, rec))
-			put_tep(l, o, rec);
+			put_tep(l, o, e, rec);
 		break;
 	case BODY_TEP:
-		put_tep(l, o, rec);
+		put_tep(l, o, e, rec);
 		break;
 	}
 	return false;

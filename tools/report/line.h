@@ -40,6 +40,9 @@ struct tep_record *line_tep_record(struct line *l, const struct record *rec);
 /* Whether it is the entry of a call. */
 bool line_begins_call(struct line *l, const struct record *rec);
 
+/* Whether it is a stack of the record before it. */
+bool line_is_stack(struct line *l, const struct record *rec);
+
 /* Whether libtraceevent may look at its fields: all of them lie inside. */
 bool line_fits(struct line *l, const struct record *rec);
 

@@ -36,15 +36,6 @@ struct tep_format_field *line_field(struct tep_event *ev, const char *name);
 /* Whether @f is there and has 1, 2, 4 or 8 bytes at a fixed offset. */
 bool line_field_is_number(const struct tep_format_field *f);
 
-/* Whether a terminal takes each byte as text. */
-static inline bool line_is_plain(const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-			return false;
-	return true;
-}
-
 /* @bytes: 1, 2, 4 or 8. */
 static inline uint64_t line_number(const unsigned char *at, unsigned int bytes, bool swap)
 {

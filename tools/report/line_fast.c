@@ -14,6 +14,7 @@
 #include <traceevent/event-parse.h>
 
 #include "tools/base/array.h"
+#include "tools/base/control_byte.h"
 #include "tools/report/line_expr.h"
 #include "tools/report/line_plugin.h"
 #include "tools/text/number.h"
@@ -407,7 +408,7 @@ static bool put_steps(const struct line_fast *f, struct out *o, const struct rec
 				return false;
 			text = (const char *)data + s->offset;
 			n = strnlen(text, s->bytes);
-			if (!line_is_plain(text, n))
+			if (control_plain(text, n) < n)
 				return false;
 			out_write(o, text, n);
 			break;
@@ -419,7 +420,7 @@ static bool put_steps(const struct line_fast *f, struct out *o, const struct rec
 				return false;
 			text = (const char *)data + v;
 			n = strnlen(text, rec->data_bytes - v);
-			if (n == rec->data_bytes - v || !line_is_plain(text, n))
+			if (n == rec->data_bytes - v || control_plain(text, n) < n)
 				return false;
 			out_write(o, text, n);
 			break;

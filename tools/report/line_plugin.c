@@ -12,6 +12,7 @@
 #include <traceevent/event-parse.h>
 
 #include "tools/base/array.h"
+#include "tools/base/control_byte.h"
 #include "tools/report/line_expr.h"
 #include "tools/text/number.h"
 
@@ -142,7 +143,7 @@ static bool put_task(const struct line_plugin *f, struct out *o, const unsigned 
 	size_t n = strnlen((const char *)comm, 16);
 	char *p;
 
-	if (!line_is_plain((const char *)comm, n))
+	if (control_plain((const char *)comm, n) < n)
 		return false;
 	if (*seen != id) {
 		char name[17];
@@ -262,7 +263,7 @@ static bool put_function(struct line_plugin *f, struct out *o, const struct reco
 		memcpy(p, "   ", 3);
 		out_done(o, p + 3);
 	}
-	if (name && line_is_plain(name, n))
+	if (name && control_plain(name, n) == n)
 		out_write(o, name, n);
 	else if (name)
 		return false;

@@ -274,12 +274,7 @@ int report_buffer_text(struct report *r, struct report_file *f, const struct dat
 
 	if (ret)
 		return ret;
-	for (uint64_t i = 0; i < bytes; i++) {
-		if (text[i] == '\n' || text[i] == '\t' || (text[i] >= ' ' && text[i] != 0x7f))
-			out_write(&r->out, (const char *)&text[i], 1);
-		else if (text[i])
-			out_printf(&r->out, "\\x%02x", text[i]);
-	}
+	out_safe_lines(&r->out, (const char *)text, strnlen((const char *)text, bytes));
 	out_text(&r->out, "\n");
 	free(text);
 	return 0;

@@ -43,15 +43,12 @@ static int put_printks(struct report *r, const struct report_file *f)
 	const struct printks *p = &f->d->printks;
 
 	for (size_t i = 0; i < p->nr; i++) {
+		const char *text = p->at[i].text;
+		size_t n;
+
 		out_printf(&r->out, "%016" PRIx64 " ", p->at[i].number);
-		for (const char *c = p->at[i].text; *c; c++) {
-			if (*c == '\n' && !c[1])
-				break;
-			if (isprint((unsigned char)*c) || (unsigned char)*c >= 0x80 || *c == '\t')
-				out_write(&r->out, c, 1);
-			else
-				out_printf(&r->out, "\\x%02x", (unsigned char)*c);
-		}
+		n = strlen(text);
+		out_safe(&r->out, text, n && text[n - 1] == '\n' ? n - 1 : n);
 		out_text(&r->out, "\n");
 	}
 	return 0;

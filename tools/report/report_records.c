@@ -29,6 +29,7 @@ struct source {
 	uint64_t ts; /* of the record at `at`, as it is shown */
 	bool in_ns;
 	bool hidden; /* --cpu leaves it out: it is read for the ends of calls alone */
+	bool passed; /* the filters left the last record that was no stack */
 };
 
 struct merge_heap {
@@ -189,11 +190,15 @@ static void heap_end(struct merge_heap *m)
 	free(m->heap);
 }
 
-/* Whether the filters leave the record. */
-static bool is_wanted(const struct report *r, struct report_file *f, const struct record *rec)
+/*
+ * Whether the filters leave the record. A stack is in the buffer behind its event, and goes with it
+ * unless a filter names the event of the stack itself.
+ */
+static bool is_wanted(const struct report *r, struct source *s, const struct record *rec)
 {
+	struct report_file *f = s->f;
 	const struct report_options *o = r->o;
-	bool any_in = false, in = false;
+	bool any_in = false, in = false, stack;
 	struct tep_record *tr;
 
 	if ((o->no_irqs && rec->flags & FLAG_HARDIRQ) ||
@@ -201,8 +206,11 @@ static bool is_wanted(const struct report *r, struct report_file *f, const struc
 		return false;
 	if (!o->nr_filters)
 		return true;
+	stack = line_is_stack(f->line, rec);
+	if (!stack)
+		s->passed = false;
 	if (!line_fits(f->line, rec))
-		return false;
+		return stack && s->passed;
 	tr = line_tep_record(f->line, rec);
 	for (size_t i = 0; tr && i < o->nr_filters; i++) {
 		enum tep_errno match = tep_filter_match(f->filters[i], tr);
@@ -216,7 +224,10 @@ static bool is_wanted(const struct report *r, struct report_file *f, const struc
 			in = in || hit;
 		}
 	}
-	return in || !any_in;
+	if (stack)
+		return in || s->passed;
+	s->passed = in || !any_in;
+	return s->passed;
 }
 
 static void put_diff(struct show *w, const struct source *s, uint64_t ts)
@@ -303,7 +314,7 @@ static int show_record(struct show *w, struct merge_heap *m)
 	struct line *l = s->f->line;
 	struct out *o = &w->r->out;
 	uint64_t ts = s->ts - w->base;
-	bool wanted = !s->hidden && is_wanted(w->r, s->f, &rec);
+	bool wanted = !s->hidden && is_wanted(w->r, s, &rec);
 	size_t next;
 	int ret;
 

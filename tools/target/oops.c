@@ -67,11 +67,7 @@ static struct area_oops *load(int fd, uint64_t at)
 
 static void put_text(struct out *o, const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char c = text[i];
-
-		out_write(o, c == '\n' || (c >= ' ' && c != 0x7f) ? &c : "?", 1);
-	}
+	out_safe_lines(o, text, n);
 }
 
 /* The process's lines before its call trace, @n bytes. Its line RIP gets a better name. */

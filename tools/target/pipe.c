@@ -74,6 +74,7 @@ static int open_follow(struct pipe *x, const struct image *t, unsigned int cpu)
 		x->cpus = calloc(x->nr_cpus, sizeof(*x->cpus));
 	if (!x->taken || (cpu != UINT32_MAX && !x->cpus) || out_init_sink(&x->o, append, x))
 		return fail(ENOMEM, "no memory");
+	x->o.terminal = out_is_terminal();
 	if (x->cpus)
 		x->cpus[cpu] = true;
 	x->cpu = cpu;

@@ -89,6 +89,7 @@ static int member_text(struct process *p, const char *path, struct text_of *t)
 
 	if (out_init_sink(&o, append, t))
 		return -ENOMEM;
+	o.terminal = out_is_terminal();
 	err = process_print(p, path, &o);
 	end = out_end(&o);
 	return err ? err : end;

@@ -288,6 +288,6 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 	n = e->seq.len;
 	while (n && e->seq.buffer[n - 1] == '\n')
 		n--;
-	out_write(o, e->seq.buffer, n);
+	out_string(o, e->seq.buffer, n);
 	return true;
 }

@@ -27,7 +27,7 @@ static void put_string(struct out *o, const struct tep_event *ev, const char *da
 	struct tep_format_field *f = tep_find_field((struct tep_event *)(uintptr_t)ev, name);
 
 	if (f && f->size > 0)
-		out_write(o, data + f->offset, strnlen(data + f->offset, (size_t)f->size));
+		out_string(o, data + f->offset, strnlen(data + f->offset, (size_t)f->size));
 }
 
 /* `[  ok  ] FUNC:FILE:LINE` */

@@ -511,7 +511,7 @@ static void put_comment(struct graph_text *g, const struct record *rec)
 		p = put_indent(p, (uint64_t)depth + 1);
 	out_done(g->o, PUT(p, "/* "));
 	if (rec->kind == RECORD_PRINT)
-		out_write(g->o, rec->data, rec->data_bytes);
+		out_string(g->o, rec->data, rec->data_bytes);
 	else if (rec->kind == RECORD_EVENT && (bare = event_text_bare_name(g->events, rec)))
 		out_text(g->o, bare);
 	else if (rec->kind == RECORD_EVENT)

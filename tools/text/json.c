@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-#include "tools/text/utf8.h"
+#include "tools/base/utf8.h"
 
 void json_put(struct out *o, const char *text)
 {

@@ -65,7 +65,7 @@ bool mmio_text(const struct reader *r, struct out *o, const struct record *rec)
 	if (rec->kind == RECORD_PRINT) {
 		out_text(o, "MARK ");
 		put_time(o, rec);
-		out_write(o, rec->data, rec->data_bytes);
+		out_string(o, rec->data, rec->data_bytes);
 		out_text(o, "\n");
 		return true;
 	}

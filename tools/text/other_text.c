@@ -76,6 +76,10 @@ static void put_event(struct other_text *t, const struct record *rec)
 	snprintf(t->name, sizeof(t->name), "%s:%s", ev->system, ev->name);
 	event_text_body(t->events, &t->o, rec);
 	out_flush(&t->o);
+	/* a line a frame */
+	for (n = 0; event_text_is_stack(t->events, rec) && n < t->nr; n++)
+		if (t->text[n] == '\n')
+			t->text[n] = ' ';
 	/* The text begins with the event's name, which the caller has already. */
 	n = strlen(ev->name);
 	if (rec->ip && (sym = symbols_find(t->r->symbols, rec->ip)))

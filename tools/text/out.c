@@ -15,11 +15,40 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/base/control_byte.h"
 #include "tools/base/fail.h"
+
+static FILE *stdout_was; /* NULL: out_terminal() is off */
+
+static ssize_t write_stdout(void *cookie, const char *text, size_t bytes);
+
+void out_terminal(bool on)
+{
+	FILE *f;
+
+	if (on == out_is_terminal())
+		return;
+	fflush(stdout);
+	f = on ? fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_stdout})
+	       : stdout_was;
+	if (!f)
+		return;
+	if (on)
+		setvbuf(f, NULL, _IOLBF, BUFSIZ);
+	stdout_was = on ? stdout : NULL;
+	stdout = f;
+}
+
+bool out_is_terminal(void)
+{
+	return stdout_was;
+}
 
 int out_init(struct out *o, int fd)
 {
-	*o = (struct out){.fd = fd, .buf = malloc(OUT_BYTES)};
+	*o = (struct out){.fd = fd,
+			  .terminal = fd == STDOUT_FILENO && out_is_terminal(),
+			  .buf = malloc(OUT_BYTES)};
 	return o->buf ? 0 : -ENOMEM;
 }
 
@@ -108,7 +137,8 @@ static void writer_free(struct out_writer *w)
 
 void out_beside(struct out *o)
 {
-	struct out_writer *w = calloc(1, sizeof(*w));
+	/* a person reads slower than any text is made */
+	struct out_writer *w = o->terminal ? NULL : calloc(1, sizeof(*w));
 	bool whole = w != NULL;
 
 	for (unsigned int i = 0; whole && i < OUT_BUFFERS; i++) {
@@ -186,6 +216,61 @@ static int writer_end(struct out_writer *w)
 	return err;
 }
 
+/* Return: as write_fd(). */
+static int write_to(const struct out *o, const char *text, size_t bytes)
+{
+	return o->sink ? o->sink(o->arg, text, bytes) : write_fd(o->fd, text, bytes);
+}
+
+/* The bytes of @text that a terminal may get, of a text of lines. */
+static size_t plain_lines(const char *text, size_t n, const char *stay)
+{
+	size_t plain = 0;
+
+	while ((plain += control_plain(text + plain, n - plain)) < n && text[plain] &&
+	       strchr(stay, text[plain]))
+		plain++;
+	return plain;
+}
+
+/* For a terminal, in parts: an escape is longer than its byte. Return: as write_fd(). */
+static int write_escaped(const struct out *o, const char *text, size_t n)
+{
+	char part[4096];
+	size_t used = 0, taken, bytes;
+	int err = 0;
+
+	for (; n && !err; text += taken, n -= taken) {
+		taken = plain_lines(text, n, "\n\t");
+		if (taken > sizeof(part) - used)
+			taken = sizeof(part) - used;
+		memcpy(part + used, text, taken);
+		used += taken;
+		if (sizeof(part) - used < CONTROL_ESCAPE_BYTES) {
+			err = write_to(o, part, used);
+			used = 0;
+		} else if (taken < n) {
+			text += taken;
+			n -= taken;
+			taken = control_escape(part + used, &bytes, text, n);
+			used += bytes;
+		}
+	}
+	return err ? err : write_to(o, part, used);
+}
+
+/* Of the FILE: all of the text is taken, or an error. */
+static ssize_t write_stdout(void *cookie, const char *text, size_t bytes)
+{
+	const struct out o = {.fd = STDOUT_FILENO};
+	int err = write_escaped(&o, text, bytes);
+
+	(void)cookie;
+	if (err)
+		errno = -err;
+	return err ? 0 : (ssize_t)bytes;
+}
+
 void out_flush(struct out *o)
 {
 	size_t bytes = o->used;
@@ -198,7 +283,7 @@ void out_flush(struct out *o)
 	if (o->writer)
 		o->err = writer_put(o->writer, &o->buf, bytes);
 	else
-		o->err = o->sink ? o->sink(o->arg, o->buf, bytes) : write_fd(o->fd, o->buf, bytes);
+		o->err = o->terminal ? write_escaped(o, o->buf, bytes) : write_to(o, o->buf, bytes);
 }
 
 int out_end(struct out *o)
@@ -249,4 +334,41 @@ void out_printf(struct out *o, const char *fmt, ...)
 	va_end(ap);
 	if (n > 0)
 		out_write(o, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+}
+
+static void put_safe(struct out *o, const char *text, size_t n, const char *stay)
+{
+	char escape[CONTROL_ESCAPE_BYTES];
+	size_t taken, bytes;
+
+	while (n) {
+		taken = plain_lines(text, n, stay);
+		out_write(o, text, taken);
+		text += taken;
+		n -= taken;
+		if (!n)
+			return;
+		taken = control_escape(escape, &bytes, text, n);
+		out_write(o, escape, bytes);
+		text += taken;
+		n -= taken;
+	}
+}
+
+void out_safe(struct out *o, const char *text, size_t n)
+{
+	put_safe(o, text, n, "");
+}
+
+void out_safe_lines(struct out *o, const char *text, size_t n)
+{
+	put_safe(o, text, n, "\n\t");
+}
+
+void out_string(struct out *o, const char *text, size_t n)
+{
+	if (o->terminal)
+		put_safe(o, text, n, "\t");
+	else
+		out_write(o, text, n);
 }

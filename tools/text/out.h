@@ -7,6 +7,7 @@
 #define VESTIGE_TOOLS_OUT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,10 +23,20 @@ struct out {
 	void *arg;
 	const atomic_bool
 		*stop; /* once it is set nothing is written, and err is -EINTR; NULL: none */
+	bool terminal; /* its text is for a terminal: out_flush() escapes control bytes */
 	int err;       /* -errno of the first failure; -EPIPE when no process reads any more */
 	size_t used;
 	char *buf; /* OUT_BYTES */
 };
+
+/*
+ * out_terminal() - what is written to stdout from now on is for a terminal, or a pager in front of one: an
+ * out on it, and the FILE of that name, escape control bytes that are in the text, newlines and
+ * tabs apart. main() begins it; a command that draws on the terminal itself ends it.
+ */
+void out_terminal(bool on);
+/* Whether it is. */
+bool out_is_terminal(void);
 
 /* Return: 0 or -ENOMEM. */
 int out_init(struct out *o, int fd);
@@ -52,6 +63,16 @@ void out_flush(struct out *o);
 void out_write(struct out *o, const char *text, size_t bytes);
 void out_text(struct out *o, const char *text);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* @text, @n bytes, in a line of its own or in one of ours: all control bytes are escaped. */
+void out_safe(struct out *o, const char *text, size_t n);
+/* The same for a text of lines: its newlines and tabs stay. */
+void out_safe_lines(struct out *o, const char *text, size_t n);
+/*
+ * out_string() - a program's string in a text whose bytes are the kernel's: out_safe() where that is for a
+ * terminal, else as it is. Tabs stay.
+ */
+void out_string(struct out *o, const char *text, size_t n);
 
 /*
  * Room for @bytes, at most OUT_BYTES, in one piece; out_done() with the first byte behind what was

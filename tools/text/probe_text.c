@@ -99,7 +99,7 @@ static void put_string(struct out *o, const char *data, const struct tep_format_
 	const char *quote = bytes == sizeof("(fault)") && !strcmp(text, "(fault)") ? "" : "\"";
 
 	out_text(o, quote);
-	out_write(o, text, strnlen(text, bytes));
+	out_string(o, text, strnlen(text, bytes));
 	out_text(o, quote);
 }
 

@@ -189,14 +189,7 @@ static void print_event(struct replay *p, struct line *l)
 	memset(to, ' ', indent);
 	out_done(&p->out, to + indent);
 	out_text(&p->out, "/* ");
-	for (const char *c = l->text; *c; c++) {
-		if (*c == '\n')
-			out_text(&p->out, " ");
-		else if ((unsigned char)*c < ' ' || *c == 127)
-			out_printf(&p->out, "\\x%02x", (unsigned char)*c);
-		else
-			out_write(&p->out, c, 1);
-	}
+	out_safe(&p->out, l->text, strlen(l->text));
 	out_text(&p->out, " */\n");
 	free(l->text);
 	l->text = NULL;
@@ -364,7 +357,7 @@ static int replay_other(void *arg, const struct record *rec)
 
 	if ((rec->kind != RECORD_EVENT && rec->kind != RECORD_PRINT) || !in->known ||
 	    in->tid != rec->pid || p->v->wish.min_ns || (!in->open && has_filters(p->v)) ||
-	    !call_filter_unmatched(p->v->filter, rec))
+	    !call_filter_record(p->v->filter, rec))
 		return 0;
 	if (other_text_take(p->texts, rec, &name, &text))
 		return -ENOMEM;

@@ -84,9 +84,9 @@ static void put_value(struct out *o, const struct tep_format_field *f, const cha
 		if (strstr(f->type, "long["))
 			put_stack(o, at, bytes, s);
 		else
-			out_write(o, at, strnlen(at, bytes));
+			out_string(o, at, strnlen(at, bytes));
 	} else if (f->flags & TEP_FIELD_IS_ARRAY) {
-		out_write(o, data + f->offset, strnlen(data + f->offset, (size_t)f->size));
+		out_string(o, data + f->offset, strnlen(data + f->offset, (size_t)f->size));
 	} else if (last == 'x') {
 		out_printf(o, "%llx", (unsigned long long)load(data, f));
 	} else if (last == 'd') {

@@ -47,7 +47,7 @@ static void put_raw(struct out *o, const struct record *rec, bool context)
 		/* a record that had binary arguments shows it, as in the kernel */
 		out_printf(o, type_of(rec) != TYPE_PRINT ? ": %" PRIx64 " : " : "# %" PRIx64 " ",
 			   rec->ip);
-		out_write(o, rec->data, rec->data_bytes);
+		out_string(o, rec->data, rec->data_bytes);
 		out_text(o, "\n");
 	} else {
 		out_printf(o, "type: %u\n", type_of(rec));
@@ -112,7 +112,7 @@ static void put_string(struct out *o, const struct record *rec, uint32_t at, uin
 		return;
 	if (bytes > rec->data_bytes - at)
 		bytes = rec->data_bytes - at;
-	out_write(o, text + at, strnlen(text + at, bytes));
+	out_string(o, text + at, strnlen(text + at, bytes));
 }
 
 static void put_field(struct out *o, const struct record *rec, const struct tep_format_field *f)
@@ -202,6 +202,7 @@ struct trace_latency *trace_latency_new(const struct reader *r, struct out *o)
 		free(l);
 		return NULL;
 	}
+	l->body.terminal = o->terminal;
 	l->r = r;
 	l->o = o;
 	l->verbose = reader_option(r, AREA_OPTION_VERBOSE);

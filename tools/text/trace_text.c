@@ -351,7 +351,7 @@ static void put_print_body(struct trace_text *t, const struct record *rec)
 		place_put(t->r, t->o, rec->ip);
 	}
 	out_text(t->o, ": ");
-	out_write(t->o, rec->data, rec->data_bytes);
+	out_string(t->o, rec->data, rec->data_bytes);
 	out_text(t->o, "\n");
 }
 
@@ -398,7 +398,7 @@ static void put_latency(struct trace_text *t, const struct record *rec)
 static void put_otherwise(struct trace_text *t, const struct record *rec)
 {
 	if (t->msg_only && rec->kind == RECORD_PRINT) {
-		out_write(t->o, rec->data, rec->data_bytes);
+		out_string(t->o, rec->data, rec->data_bytes);
 		out_text(t->o, "\n");
 	} else if (t->form != TRACE_FORM_DEFAULT) {
 		trace_form_put(t->r, t->o, rec, t->form);

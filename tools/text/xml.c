@@ -2,7 +2,7 @@
 /* See xml.h. Tests: tests/cli/test_export.py, tests/engine/tracers/initcall. */
 #include "tools/text/xml.h"
 
-#include "tools/text/utf8.h"
+#include "tools/base/utf8.h"
 
 void xml_put(struct out *o, const char *text)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/text/out.h"
 #include "tools/view/function_sums.h"
 #include "tools/view/list.h"
 #include "tools/view/tui_text.h"
@@ -633,6 +634,7 @@ int tui_run(const struct columns *c, const struct tui_live *live)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return fail(ENOTTY, "tui: the input and the output are to be a terminal");
 	setlocale(LC_CTYPE, "");
+	out_terminal(false); /* names are cleaned, and the rest is ncurses' */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return fail(EINVAL, "tui: the terminal TERM=%s is not known",

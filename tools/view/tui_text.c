@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/base/control_byte.h"
+
 const char *tui_text_time(uint64_t ns, char buf[32])
 {
 	static const struct {
@@ -47,11 +49,8 @@ const char *tui_text_tick(uint64_t ns, uint64_t step, char buf[40])
 
 void tui_text_clean(char *out, size_t room, const char *text)
 {
-	size_t n = 0;
-
-	for (; *text && n + 1 < room; text++)
-		out[n++] = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
-	out[n] = '\0';
+	snprintf(out, room, "%s", text);
+	control_clean(out, strlen(out), '?');
 }
 
 void tui_text_title(const struct track *track, size_t row, char *out, size_t room)

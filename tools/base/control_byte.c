@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/base/control_byte.h"
+
+#include <string.h>
+
+#include "tools/base/utf8.h"
+
+/* The bytes of the character at @p, of which there are @n; 0: it is no whole one. */
+static size_t character(const char *p, size_t n)
+{
+	unsigned char whole[5] = {0};
+
+	memcpy(whole, p, n < 4 ? n : 4);
+	return utf8_bytes(whole);
+}
+
+size_t control_plain(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n) {
+		unsigned char c = (unsigned char)text[i];
+		size_t bytes;
+
+		if (c < 0x80) {
+			if (is_control_byte(text[i]))
+				break;
+			i++;
+			continue;
+		}
+		bytes = character(text + i, n - i);
+		if ((bytes == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0) ||
+		    (!bytes && c < 0xa0))
+			break;
+		i += bytes ? bytes : 1;
+	}
+	return i;
+}
+
+static size_t put_hex(char *to, char c)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	to[0] = '\\';
+	to[1] = 'x';
+	to[2] = digits[(unsigned char)c >> 4];
+	to[3] = digits[c & 15];
+	return 4;
+}
+
+size_t control_escape(char to[CONTROL_ESCAPE_BYTES], size_t *bytes, const char *text, size_t n)
+{
+	if (*text == '\n' || *text == '\t') {
+		to[0] = '\\';
+		to[1] = *text == '\n' ? 'n' : 't';
+		*bytes = 2;
+		return 1;
+	}
+	*bytes = put_hex(to, *text);
+	if ((unsigned char)*text != 0xc2 || n < 2)
+		return 1;
+	*bytes += put_hex(to + *bytes, text[1]);
+	return 2;
+}

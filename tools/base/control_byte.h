@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control bytes in text that is not ours: names, strings of programs, files. A terminal would act on
+ * them. Tests: tests/unit/test_control_byte.c, tests/cli/test_control_bytes.py.
+ */
+#ifndef VESTIGE_TOOLS_CONTROL_BYTE_H
+#define VESTIGE_TOOLS_CONTROL_BYTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CONTROL_ESCAPE_BYTES 8u /* of the longest escape: `\xc2\x9b` */
+
+static inline bool is_control_byte(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+/*
+ * control_plain() - Return: how many of the first @n bytes of @text a terminal takes as text.
+ * Neither the control bytes of ASCII, nor those of C1 (U+0080 to U+009F) in UTF-8 or as a byte of
+ * their own, are among them.
+ */
+size_t control_plain(const char *text, size_t n);
+
+/*
+ * control_escape() - the control character at @text, of whose bytes there are @n, as text: `\n`,
+ * `\t`, else `\xNN` for each byte.
+ * @to: gets the escape, without a NUL. *@bytes: its length. Return: how many bytes of @text it is for.
+ */
+size_t control_escape(char to[CONTROL_ESCAPE_BYTES], size_t *bytes, const char *text, size_t n);
+
+/* control_clean() - replace each control byte in @n bytes of @text by @instead. */
+static inline void control_clean(char *text, size_t n, char instead)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_control_byte(text[i]))
+			text[i] = instead;
+}
+
+#endif
