@@ -123,6 +123,45 @@ def test_converted(w):
         assert theirs(w, "out.dat") == want and len(want) > 100, name
 
 
+def test_converted_buffers(w):
+    """All buffers of a file are in version 6 and in version 7, and stock trace-cmd reads and converts them as it does the first one."""
+    unpacked(w)
+    for name in ("amd64-instances-v6.dat", "amd64-instances-v7.dat"):
+        want = theirs(w, name)
+        assert {"one:", "two:"} <= {line.split()[0] for line in want}
+        for to in ("dat6", "dat"):
+            said = w.run("convert", "-q", "--to", to, name, "out.dat").stderr
+            assert not said, said
+            assert theirs(w, "out.dat") == want and ours(w, "out.dat") == want, (name, to)
+            w.run("convert", "-q", "--to", "dat", "out.dat", "back.dat")
+            assert theirs(w, "back.dat") == want, (name, to)
+            for version in ("6", "7"):
+                subprocess.run(["trace-cmd", "convert", "-i", "out.dat", "-o", "stock.dat", "--file-version", version], cwd=w.dir,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+                assert theirs(w, "stock.dat") == want, (name, to, version)
+
+
+def test_stacks_go_with_their_events(w):
+    """-F shows the stacks of the events that it shows. trace-cmd shows each of those, and of some events that it leaves out."""
+    unpacked(w)
+    name = "amd64-stack-v7.dat"
+    heads = [l for l in ours(w, name) if "[00" in l]
+    behind, last = {}, {}      # the event of each stack, by the stack's line
+    for line in heads:
+        cpu = line[line.index("[00"):][:5]
+        if ": kernel_stack:" in line:
+            behind[line] = last[cpu]
+        else:
+            last[cpu] = line
+    for args, is_shown in ((("-F", "kmalloc"), lambda l: ": kmalloc:" in l),
+                           (("-F", "kmalloc: bytes_req > 4000", "-F", "sched_switch"), lambda l: ": sched_switch:" in l or "bytes_req=4096" in l),
+                           (("-v", "-F", "kmalloc"), lambda l: ": kmalloc:" not in l)):
+        shown = [l for l in ours(w, *args, name) if "[00" in l]
+        assert shown == [l for l in heads if is_shown(behind.get(l, l))] and len(shown) > 10, args
+        assert set(shown) <= set(theirs(w, *args, name)), args
+    assert {l for l in ours(w, "-F", "kernel_stack", name) if "[00" in l} == set(behind)
+
+
 def test_refusals(w):
     names = unpacked(w)
     for args, said in ((("-F", "sched_switch:("), b"filter"), (("-F", "nosuch"), b"nosuch"), (("-r", "("), b"regular expression"),

@@ -8,38 +8,19 @@
 #include "tools/base/note.h"
 #include "tools/export/dat_write.h"
 #include "tools/export/exporter.h"
-#include "tools/reader/joined.h"
 
 #define ZSTD_LEVEL 1
-
-/* Version 6 as we write it has one buffer. */
-static int note_left_out(const char *path, struct reader *further)
-{
-	struct record batch[64];
-	uint64_t nr = 0;
-	int n = 0;
-
-	for (unsigned int cpu = 0; n >= 0 && cpu < further->nr_cpus; cpu++)
-		while ((n = reader_read(further, cpu, batch, 64)) > 0)
-			for (int i = 0; i < n; i++)
-				nr += !reader_is_clock_mark(&batch[i]);
-	if (n >= 0 && nr)
-		note("%s: %" PRIu64 " records of buffer '%s' are left out: version 6 has one "
-		     "buffer, --to dat has all",
-		     path, nr, further->buffer);
-	return n < 0 ? n : 0;
-}
 
 static int write_version(int version, const char *path, struct reader *r,
 			 const struct export_options *opt)
 {
-	unsigned int nr = 0, nr_further = version == 7 ? r->nr_further : 0;
+	unsigned int nr = 0;
 	struct dat_options how = {.version = version,
 				  .zstd_level = ZSTD_LEVEL,
 				  .name = opt->name ? opt->name : r->buffer,
 				  .progress = opt->progress,
 				  .progress_arg = opt->progress_arg};
-	struct dat_more *more = calloc(opt->nr_more + nr_further + 1u, sizeof(*more));
+	struct dat_more *more = calloc(opt->nr_more + r->nr_further + 1u, sizeof(*more));
 	int ret = 0;
 
 	if (!more)
@@ -48,7 +29,7 @@ static int write_version(int version, const char *path, struct reader *r,
 		more[nr++] = (struct dat_more){READER_KERNEL_BUFFER, opt->kernel};
 	for (unsigned int i = 0; i < opt->nr_more; i++)
 		more[nr++] = opt->more[i];
-	for (unsigned int i = 0; i < nr_further; i++)
+	for (unsigned int i = 0; i < r->nr_further; i++)
 		more[nr++] = (struct dat_more){r->further[i]->buffer, r->further[i]};
 	how.more = more;
 	how.nr_more = nr;
@@ -56,8 +37,6 @@ static int write_version(int version, const char *path, struct reader *r,
 	how.live = version == 7 && !how.name && !nr ? opt->live : NULL;
 	ret = dat_write(path, r, &how);
 	free(more);
-	for (unsigned int i = nr_further; !ret && i < r->nr_further; i++)
-		ret = note_left_out(path, r->further[i]);
 	return ret;
 }
 

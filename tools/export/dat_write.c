@@ -27,64 +27,29 @@
 #include "tools/export/dat_pages.h"
 #include "tools/export/dat_second.h"
 #include "tools/export/dat_sections.h"
+#include "tools/export/dat_writer.h"
 
 #define BATCH_RECORDS 512u
 #define PLAIN_PAGES   64u /* in a chunk that is not compressed */
 
-/* A buffer behind the first one. */
-struct more {
-	struct dat_second *joined;
-	const char *name;
-	uint64_t *offset, *bytes; /* of its CPUs' data in the file */
-	uint64_t at;		  /* its section */
-};
-
-struct writer {
-	struct dat_file file;
-	struct reader *r;
-	const struct dat_options *opt;
-	int version;
-	int level;
-	uint64_t offset; /* the end of what is written */
-	uint64_t records;
-	struct prototypes *prototypes; /* of functions whose values are written; NULL: none are */
-	uint64_t *cpu_offset, *cpu_bytes; /* in the file, a CPU each */
-	/* version 7: descriptions of sections, and the options that point to them */
-	char *strings;
-	size_t strings_bytes;
-	FILE *strings_mem;
-	char *options;
-	size_t options_bytes;
-	FILE *options_mem;
-	struct native_known known; /* when it has calls */
-	struct dat_graph *graph;   /* the calls; NULL: there are none */
-	bool compact;		   /* they are in the compact form, or are tried in it */
-	struct more *more;	   /* opt->nr_more of them */
-	const struct more *now;	   /* whose records are written; NULL: the first buffer's */
-	/* what is written over when it is known */
-	uint64_t table_at; /* version 6: of where the CPUs' data is */
-	/* version 7: where the first options are, the end of the options, the buffer's section */
-	uint64_t head_at, done_at, buffer_at;
-};
-
-static int write_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
+int dat_writer_put_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
 {
 	int ret = dat_file_pwrite(w->file.fd, buf, bytes, offset);
 
 	return ret ? dat_file_failed(&w->file, ret) : 0;
 }
 
-static int append(struct writer *w, const void *buf, size_t bytes)
+int dat_writer_append(struct writer *w, const void *buf, size_t bytes)
 {
-	int ret = write_at(w, buf, bytes, w->offset);
+	int ret = dat_writer_put_at(w, buf, bytes, w->offset);
 
 	w->offset += bytes;
 	return ret;
 }
 
 /* Run @fill on a stream in memory. Return: 0 and the malloced text, or -errno with fail(). */
-static int in_memory(struct writer *w, void (*fill)(FILE *f, struct reader *r), char **text,
-		     size_t *bytes)
+int dat_writer_in_memory(struct writer *w, void (*fill)(FILE *f, struct reader *r), char **text,
+			 size_t *bytes)
 {
 	FILE *mem = open_memstream(text, bytes);
 	int bad;
@@ -124,7 +89,7 @@ static int append_section_head(struct writer *w, unsigned int id, bool compresse
 	memcpy(head + 2, &flags, 2);
 	memcpy(head + 4, &name_at, 4);
 	memcpy(head + 8, &bytes, 8);
-	return append(w, head, sizeof(head));
+	return dat_writer_append(w, head, sizeof(head));
 }
 
 static int append_section(struct writer *w, enum dat_option id, uint32_t name_at, bool compress,
@@ -154,7 +119,7 @@ static int append_section(struct writer *w, enum dat_option id, uint32_t name_at
 	}
 	ret = append_section_head(w, id, compress, name_at, bytes);
 	if (!ret)
-		ret = append(w, body, bytes);
+		ret = dat_writer_append(w, body, bytes);
 	free(packed);
 	return ret;
 }
@@ -179,11 +144,11 @@ static int write_sections(struct writer *w)
 	int ret;
 
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-		ret = in_memory(w,
-				sections[i].id == DAT_FTRACE_EVENTS && w->compact
-					? dat_section_compact_events
-					: sections[i].fill,
-				&text, &bytes);
+		ret = dat_writer_in_memory(w,
+					   sections[i].id == DAT_FTRACE_EVENTS && w->compact
+						   ? dat_section_compact_events
+						   : sections[i].fill,
+					   &text, &bytes);
 		if (ret)
 			return ret;
 		if (w->version == 7) {
@@ -193,7 +158,7 @@ static int write_sections(struct writer *w)
 			ret = append_section(w, sections[i].id, string_add(w, sections[i].name),
 					     w->level != 0, text, bytes);
 		} else {
-			ret = append(w, text, bytes);
+			ret = dat_writer_append(w, text, bytes);
 		}
 		free(text);
 		if (ret)
@@ -207,7 +172,7 @@ static int pad_to_page(struct writer *w)
 	static const char zeros[SUBBUF_BYTES];
 	uint64_t rest = w->offset % SUBBUF_BYTES;
 
-	return rest ? append(w, zeros, SUBBUF_BYTES - rest) : 0;
+	return rest ? dat_writer_append(w, zeros, SUBBUF_BYTES - rest) : 0;
 }
 
 /* @ret of encoding @nr records, or of the chunks, which know no file. */
@@ -270,7 +235,7 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	w->cpu_bytes[cpu] = chunks_offset(chunks) - w->cpu_offset[cpu];
 	if (w->level) {
 		nr_chunks = chunks_count(chunks);
-		ret = write_at(w, &nr_chunks, sizeof(nr_chunks), w->cpu_offset[cpu]);
+		ret = dat_writer_put_at(w, &nr_chunks, sizeof(nr_chunks), w->cpu_offset[cpu]);
 		/* as trace-cmd has it, the number of chunks is not in the size */
 		w->cpu_bytes[cpu] -= sizeof(nr_chunks);
 	}
@@ -334,7 +299,7 @@ static int write_graph_cpu(struct writer *w, unsigned int cpu)
 	if (ret || !nr_chunks)
 		return ret;
 	if (head)
-		ret = write_at(w, &nr_chunks, head, w->offset);
+		ret = dat_writer_put_at(w, &nr_chunks, head, w->offset);
 	w->cpu_bytes[cpu] = bytes;
 	w->offset += head + bytes;
 	return ret;
@@ -358,7 +323,47 @@ static int write_cpus(struct writer *w)
 	return w->graph ? write_graph(w) : write_streams(w, chunk_bytes_of(w));
 }
 
-static int write_initial(struct writer *w)
+/* The records of a further buffer. */
+int dat_writer_more(struct writer *w, const struct more *m)
+{
+	struct reader *r = w->r;
+	uint64_t *offset = w->cpu_offset, *bytes = w->cpu_bytes, records = w->records;
+	int ret = 0;
+
+	w->records = 0;
+	w->r = m->joined->second;
+	w->cpu_offset = m->offset;
+	w->cpu_bytes = m->bytes;
+	w->now = m;
+	if (w->r->graph && !dat_second_shifts(m->joined))
+		ret = encode_graph(w);
+	if (!ret)
+		ret = write_cpus(w);
+	w->records += records;
+	w->now = NULL;
+	w->r = r;
+	w->cpu_offset = offset;
+	w->cpu_bytes = bytes;
+	return ret;
+}
+
+/* The sections of formats and names; they are of all buffers. */
+int dat_writer_sections(struct writer *w)
+{
+	bool graph = w->r->graph, values = w->r->values; /* of the first alone */
+	int ret;
+
+	for (unsigned int i = 0; i < w->opt->nr_more; i++) {
+		w->r->graph |= w->opt->more[i].r->graph;
+		w->r->values |= w->opt->more[i].r->values;
+	}
+	ret = write_sections(w);
+	w->r->graph = graph;
+	w->r->values = values;
+	return ret;
+}
+
+int dat_writer_initial(struct writer *w)
 {
 	const uint32_t page = SUBBUF_BYTES;
 	char head[64] = DAT_MAGIC;
@@ -377,11 +382,11 @@ static int write_initial(struct writer *w)
 		n += (size_t)snprintf(head + n, sizeof(head) - n, "%s", name) + 1;
 		n += (size_t)snprintf(head + n, sizeof(head) - n, "%s", version) + 1;
 	}
-	return append(w, head, n);
+	return dat_writer_append(w, head, n);
 }
 
 /* A section that nothing leads to: a reader that walks from section to section steps over it. */
-static int write_native(struct writer *w, uint32_t name_at)
+int dat_writer_native(struct writer *w, uint32_t name_at)
 {
 	uint64_t at = w->offset, bytes = 0;
 	int ret = 0;
@@ -392,53 +397,8 @@ static int write_native(struct writer *w, uint32_t name_at)
 		ret = dat_native_write(&w->file, w->r, w->opt, w->records, &w->known, &w->offset);
 	bytes = w->offset - at - DAT_SECTION_BYTES;
 	if (!ret && w->version == 7)
-		ret = write_at(w, &bytes, sizeof(bytes), at + 8);
+		ret = dat_writer_put_at(w, &bytes, sizeof(bytes), at + 8);
 	return ret;
-}
-
-static void fill_options_v6(FILE *f, struct reader *r)
-{
-	fwrite("options  ", 10, 1, f);
-	dat_options_put_common(f, r);
-	dat_put_u16(f, DAT_DONE);
-}
-
-static int write_front_v6(struct writer *w)
-{
-	uint32_t nr_cpus = w->r->nr_cpus;
-	size_t bytes;
-	char *text;
-	int ret;
-
-	ret = write_initial(w);
-	if (!ret)
-		ret = write_sections(w);
-	if (!ret)
-		ret = append(w, &nr_cpus, sizeof(nr_cpus));
-	if (!ret)
-		ret = in_memory(w, fill_options_v6, &text, &bytes);
-	if (ret)
-		return ret;
-	ret = append(w, text, bytes);
-	free(text);
-	if (!ret)
-		ret = append(w, "flyrecord", 10);
-	w->table_at = w->offset;
-	w->offset += nr_cpus * sizeof(uint64_t[2]);
-	return ret;
-}
-
-static int write_back_v6(struct writer *w)
-{
-	uint64_t place[2];
-	int ret = 0;
-
-	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++) {
-		place[0] = w->cpu_offset[cpu];
-		place[1] = w->cpu_bytes[cpu];
-		ret = write_at(w, place, sizeof(place), w->table_at + cpu * sizeof(place));
-	}
-	return ret || !w->opt->native ? ret : write_native(w, 0);
 }
 
 /* The options about the recording, and where the sections are; the next options come later. */
@@ -454,7 +414,7 @@ static int write_options_v7(struct writer *w, uint64_t head_at)
 	ret = append_section(w, DAT_DONE, string_add(w, "options"), false, w->options,
 			     w->options_bytes);
 	w->done_at = w->offset - sizeof(none);
-	return ret ? ret : write_at(w, &at, sizeof(at), head_at);
+	return ret ? ret : dat_writer_put_at(w, &at, sizeof(at), head_at);
 }
 
 /* The second options, with the buffer in them, and the strings behind all. */
@@ -483,7 +443,7 @@ static int write_tail_v7(struct writer *w)
 		ret = append_section(w, DAT_DONE, string_add(w, "options"), false, text, bytes);
 	free(text);
 	if (!ret)
-		ret = write_at(w, &at, sizeof(at), w->done_at);
+		ret = dat_writer_put_at(w, &at, sizeof(at), w->done_at);
 	if (ret)
 		return ret;
 	name_at = string_add(w, "strings");
@@ -491,7 +451,7 @@ static int write_tail_v7(struct writer *w)
 	if (fflush(w->strings_mem))
 		return dat_file_failed(&w->file, -ENOMEM);
 	ret = append_section(w, DAT_STRINGS, name_at, w->level != 0, w->strings, w->strings_bytes);
-	return ret || !w->opt->native ? ret : write_native(w, native_at);
+	return ret || !w->opt->native ? ret : dat_writer_native(w, native_at);
 }
 
 static void close_texts(struct writer *w)
@@ -519,70 +479,41 @@ static int begin_v7(struct writer *w)
 	w->options_mem = open_memstream(&w->options, &w->options_bytes);
 	if (!w->strings_mem || !w->options_mem)
 		return dat_file_failed(&w->file, -ENOMEM);
-	ret = write_initial(w);
+	ret = dat_writer_initial(w);
 	w->head_at = w->offset;
 	if (!ret)
-		ret = append(w, &none, sizeof(none));
+		ret = dat_writer_append(w, &none, sizeof(none));
 	w->buffer_at = w->offset;
 	return ret ? ret
 		   : append_section_head(w, DAT_BUFFER, w->level != 0,
 					 string_add(w, "buffer flyrecord"), 0);
 }
 
-/* A further buffer: a section like the first one's. */
+/* A further buffer of version 7: a section like the first one's. */
 static int write_more(struct writer *w, struct more *m)
 {
-	struct reader *r = w->r;
-	uint64_t *offset = w->cpu_offset, *cpu_bytes = w->cpu_bytes, bytes, records = w->records;
+	uint64_t bytes;
 	char name[300];
 	int ret;
 
 	m->at = w->offset;
-	w->records = 0;
 	snprintf(name, sizeof(name), "buffer %s", m->name);
 	ret = append_section_head(w, DAT_BUFFER, w->level != 0, string_add(w, name), 0);
-	w->r = m->joined->second;
-	w->cpu_offset = m->offset;
-	w->cpu_bytes = m->bytes;
-	w->now = m;
-	if (!ret && w->r->graph && !dat_second_shifts(m->joined))
-		ret = encode_graph(w);
 	if (!ret)
-		ret = write_cpus(w);
-	w->records += records;
-	w->now = NULL;
-	w->r = r;
-	w->cpu_offset = offset;
-	w->cpu_bytes = cpu_bytes;
+		ret = dat_writer_more(w, m);
 	bytes = w->offset - m->at - DAT_SECTION_BYTES;
-	return ret ? ret : write_at(w, &bytes, sizeof(bytes), m->at + 8);
-}
-
-/* The sections behind the first buffer; their formats are of all buffers. */
-static int write_sections_of_all(struct writer *w)
-{
-	bool graph = w->r->graph, values = w->r->values; /* of the first alone */
-	int ret;
-
-	for (unsigned int i = 0; i < w->opt->nr_more; i++) {
-		w->r->graph |= w->opt->more[i].r->graph;
-		w->r->values |= w->opt->more[i].r->values;
-	}
-	ret = write_sections(w);
-	if (!ret)
-		ret = write_options_v7(w, w->head_at);
-	w->r->graph = graph;
-	w->r->values = values;
-	return ret;
+	return ret ? ret : dat_writer_put_at(w, &bytes, sizeof(bytes), m->at + 8);
 }
 
 static int write_back_v7(struct writer *w)
 {
 	uint64_t bytes = w->offset - w->buffer_at - DAT_SECTION_BYTES;
-	int ret = write_at(w, &bytes, sizeof(bytes), w->buffer_at + 8);
+	int ret = dat_writer_put_at(w, &bytes, sizeof(bytes), w->buffer_at + 8);
 
 	if (!ret)
-		ret = write_sections_of_all(w);
+		ret = dat_writer_sections(w);
+	if (!ret)
+		ret = write_options_v7(w, w->head_at);
 	for (unsigned int i = 0; !ret && i < w->opt->nr_more; i++)
 		ret = write_more(w, &w->more[i]);
 	return ret ? ret : write_tail_v7(w);
@@ -594,7 +525,7 @@ static int write_front(struct writer *w)
 	if (w->version == 7)
 		return begin_v7(w);
 	w->offset = 0;
-	return write_front_v6(w);
+	return dat_writer_front6(w);
 }
 
 static int write_all(struct writer *w)
@@ -617,7 +548,7 @@ static int write_all(struct writer *w)
 	if (!ret)
 		ret = write_cpus(w);
 	if (!ret)
-		ret = w->version == 7 ? write_back_v7(w) : write_back_v6(w);
+		ret = w->version == 7 ? write_back_v7(w) : dat_writer_back6(w);
 	return ret;
 }
 
@@ -660,8 +591,6 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 
 	if (opt->version != 6 && opt->version != 7)
 		return fail(EINVAL, "trace.dat has the versions 6 and 7, not %d", opt->version);
-	if (opt->nr_more && opt->version != 7)
-		return fail(EINVAL, "version 6 has no second buffer");
 	w.level = opt->version == 7 ? opt->zstd_level : 0;
 	if (w.level < 0 || w.level > 19)
 		return fail(EINVAL, "zstd levels are 0 (none) to 19, not %d", w.level);

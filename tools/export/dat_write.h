@@ -19,7 +19,7 @@ struct dat_options {
 	int version;		     /* 6 or 7 */
 	int zstd_level;		     /* 1..19; 0: do not compress. Version 6 is never compressed */
 	const char *name;	     /* of the first buffer; NULL: it is the top one */
-	const struct dat_more *more; /* further buffers, of version 7 */
+	const struct dat_more *more; /* further buffers */
 	unsigned int nr_more;
 	struct dat_live *live; /* what is encoded already; NULL: nothing */
 	bool learn;	       /* stacks are known to be deeper at first: see DAT_GRAPH_LEARN */
