@@ -507,6 +507,7 @@ def test_did_you_mean(w):
     with target(w) as p:
         for words, text in ((["start", "-P", p.pid, "-p", "functoin_graph"], "did you mean function_graph?"),
                             (["start", "-P", p.pid, "-e", "sched_swich"], "did you mean sched_switch?"),
+                            (["start", "-P", p.pid, "-O", "stacktarce"], "did you mean stacktrace?"),
                             (["start", "-P", p.pid, "-e", "sched:sched_swich"], "did you mean sched:sched_switch?"),
                             (["start", "-P", p.pid, "-e", "syscalls:sys_enter_opne"], "did you mean syscalls:sys_enter_open?"),
                             (["start", "-P", p.pid, "-l", "laef"], "did you mean leaf?"),

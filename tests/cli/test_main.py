@@ -103,9 +103,10 @@ def test_unknown_commands(w):
 
 
 def test_stdout_full(w):
-    with open("/dev/full", "w") as full:
-        p = subprocess.run([BIN, "--help"], stdout=full, stderr=subprocess.PIPE)
-    assert p.returncode == 1 and b"cannot write" in p.stderr
+    for words in (["--help"], ["record", "--help"], ["help", "report"], ["--version"]):
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([BIN, *words], stdout=full, stderr=subprocess.PIPE)
+        assert p.returncode == 1 and p.stderr == b"vestige: cannot write to stdout: No space left on device\n", (words, p.stderr)
 
 
 def test_list_of_a_program(w):

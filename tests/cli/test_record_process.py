@@ -335,6 +335,8 @@ def test_refusals(w):
         before = settings(w, p.pid)
         assert f"has no tracer not_there: `vestige get -P {p.pid} available_tracers`" in refused(w, "-P", p.pid, "-p", "not_there")
         assert "has no tracer functoin, did you mean function?" in refused(w, "-P", p.pid, "-p", "functoin")
+        assert "did you mean main?" in refused(w, "-P", p.pid, "-p", "function", "-l", "mian")
+        assert "did you mean funcgraph-tail?" in refused(w, "-P", p.pid, "-p", "function_graph", "-O", "funcgraph-tial")
         assert "has no event shced_switch, did you mean sched_switch?" in refused(w, "-P", p.pid, "-e", "shced_switch")
         assert "there is no option nix" in refused(w, "-P", p.pid, "-O", "nix")
         assert settings(w, p.pid) == before, (before, settings(w, p.pid))

@@ -14,6 +14,7 @@
 #include "tools/base/array.h"
 #include "tools/base/cpu_list.h"
 #include "tools/base/fail.h"
+#include "tools/base/nearest.h"
 #include "tools/base/note.h"
 #include "tools/cli/view_flags.h"
 #include "tools/code/symbols.h"
@@ -347,13 +348,23 @@ static const char *not_of_trace(const struct options *opt)
 	return NULL;
 }
 
+static const char *option_at(const void *arg, size_t i)
+{
+	(void)arg;
+	return graph_option_name((unsigned int)i);
+}
+
 /* An option that the kernel does not have for function_graph. */
 static int no_option(const struct command *c, const char *value)
 {
 	char text[512] = "";
-	const char *known;
+	const char *known, *nearest;
 	size_t n = 0;
 
+	nearest = nearest_name(value, option_at, NULL);
+	if (nearest)
+		return options_wrong(c, "-O: the kernel's text has no option %s, did you mean %s?",
+				     value, nearest);
 	for (unsigned int i = 0; (known = graph_option_name(i)) && n < sizeof(text); i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", known);
 	return options_wrong(c, "-O: the kernel's text has no option %s; there are%s", value, text);

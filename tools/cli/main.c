@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige: one table of commands. Tests: tests/cli/test_main.py. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,8 +51,9 @@ static const struct {
 	{&command_doctor, "Set up"},
 };
 
-#define NR_COMMANDS (sizeof(commands) / sizeof(*commands) - 1)
-#define NR_GROUPS   (sizeof(groups) / sizeof(*groups))
+#define STDOUT_BYTES 65536u
+#define NR_COMMANDS  (sizeof(commands) / sizeof(*commands) - 1)
+#define NR_GROUPS    (sizeof(groups) / sizeof(*groups))
 
 static const struct command *find(const char *name)
 {
@@ -173,7 +175,10 @@ int main(int argc, char **argv)
 	bool no_pager, quit;
 	int status;
 
-	out_terminal(isatty(STDOUT_FILENO));
+	if (isatty(STDOUT_FILENO))
+		out_terminal(true);
+	else /* a help is one write, whose error is not lost */
+		setvbuf(stdout, NULL, _IOFBF, STDOUT_BYTES);
 	status = run(argc, argv);
 	quit = pager_end(&no_pager);
 	if (no_pager)
@@ -183,7 +188,7 @@ int main(int argc, char **argv)
 		return status;
 	/* Report a full disk or a closed pipe: the output is not complete. */
 	if (fflush(stdout) && !status) {
-		note("cannot write to stdout");
+		note("cannot write to stdout: %s", strerror(errno));
 		return CMD_FAILURE;
 	}
 	return status;

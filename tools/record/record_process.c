@@ -167,6 +167,7 @@ static int change_option(struct changes *c, struct target *t, const char *option
 {
 	struct change *row = &c->rows[c->nr];
 	struct target_text all;
+	char near[128];
 	bool was;
 	int err = target_read(t, "trace_options", &all);
 
@@ -175,6 +176,9 @@ static int change_option(struct changes *c, struct target *t, const char *option
 	was = has_line(all.at, option, strlen(option));
 	free(all.at);
 	err = target_set(t, "trace_options", option);
+	if (err == -EINVAL && suggest(t, "trace_options", option, near, sizeof(near)))
+		return fail(EINVAL, "there is no option %s with this tracer, did you mean %s?",
+			    option, near);
 	if (err == -EINVAL)
 		return fail(EINVAL,
 			    "there is no option %s with this tracer: `vestige get trace_options -P "
@@ -196,6 +200,7 @@ static int write_list(struct target *t, const struct record_options *opt, char k
 		      const char *file)
 {
 	bool first = true;
+	char near[128];
 	int err = 0;
 
 	for (unsigned int i = 0; i < opt->nr_patterns && !err; i++) {
@@ -204,6 +209,11 @@ static int write_list(struct target *t, const struct record_options *opt, char k
 		if (opt->patterns[i].kind != kind)
 			continue;
 		err = target_write(t, file, text, strlen(text), first);
+		if (err == -EINVAL &&
+		    suggest(t, "available_filter_functions", text, near, sizeof(near)))
+			return fail(EINVAL,
+				    "no function that can be traced matches %s, did you mean %s?",
+				    text, near);
 		if (err == -EINVAL)
 			return fail(EINVAL,
 				    "no function that can be traced matches %s: `vestige get -P %s "

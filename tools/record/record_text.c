@@ -15,6 +15,7 @@
 #include "tools/target/command_refusal.h"
 #include "tools/target/image.h"
 #include "tools/target/suggest.h"
+#include "tools/target/target.h"
 #include "tools/target/tracer_refusal.h"
 
 #define THE_FLAG "-fpatchable-function-entry=6"
@@ -143,11 +144,28 @@ static int refuse_rule(char flag, const char *word, int err)
 	return command_refusal(-EINVAL, where, text + 2, position, words);
 }
 
+/* `did you mean NAME? ` of the words in control file @list of the process, which is held; "": none is near. */
+static const char *meant(const struct meta *m, const char *list, const char *word, char to[192])
+{
+	struct target *t;
+	char near[128], name[16];
+	int err;
+
+	snprintf(name, sizeof(name), "%d", (int)m->head.pid);
+	t = target_get(name, NULL, &err);
+	*to = '\0';
+	if (t && suggest(t, list, word, near, sizeof(near)))
+		snprintf(to, 192, "did you mean %s? ", near);
+	if (t)
+		target_put(t);
+	return to;
+}
+
 /* A refusal that would give another recording than the user asked for. */
 static int judge_status(const struct record_options *opt, const struct meta *m)
 {
 	const char *line = m->status;
-	char word[512], why[512];
+	char word[512], why[512], near[192];
 
 	if (tracer_refusal_of(m->status, opt->tracer, why, sizeof(why)))
 		return tracer_refusal_fail(opt->tracer, why);
@@ -171,9 +189,9 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 				    word, strerror(status_errno(line, n)));
 		if (status_word(line, n, "ftrace: ", word, sizeof(word)))
 			return fail(EINVAL,
-				    "there is no tracer %s here: `vestige list -t` says why one is "
-				    "absent, man vestige-tracers lists all",
-				    word);
+				    "there is no tracer %s here: %s`vestige list -t` says why one "
+				    "is absent, man vestige-tracers lists all",
+				    word, meant(m, "available_tracers", word, near));
 		if (status_word(line, n, "trace_options: ", word, sizeof(word)))
 			return fail(EINVAL,
 				    "there is no option %s with the tracer %s: %s`vestige get "
@@ -181,8 +199,9 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 				    word, opt->tracer,
 				    !strcmp(word, "func-args")
 					    ? "function_graph has funcgraph-args; "
-				    : !strcmp(word, "funcgraph-args") ? "function has func-args; "
-								      : "");
+				    : !strcmp(word, "funcgraph-args")
+					    ? "function has func-args; "
+					    : meant(m, "trace_options", word, near));
 		if (status_word(line, n, "event_filter: ", word, sizeof(word)))
 			return refuse_rule('f', word, status_errno(line, n));
 		if (status_word(line, n, "event_trigger: ", word, sizeof(word)))

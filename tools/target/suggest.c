@@ -94,6 +94,16 @@ bool suggest_syscall(const char *word, char *near, size_t bytes)
 	return false;
 }
 
+/* Options that are off, without their `no`. */
+static void clear_no(char *text)
+{
+	for (char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, "no", 2))
+			line[0] = line[1] = ' ';
+	}
+}
+
 bool suggest(struct target *t, const char *list, const char *word, char *near, size_t bytes)
 {
 	struct target_text text;
@@ -101,6 +111,8 @@ bool suggest(struct target *t, const char *list, const char *word, char *near, s
 
 	if (!*word || word[strcspn(word, " \t\n")] || target_read(t, list, &text))
 		return false;
+	if (!strcmp(list, "trace_options") && strncmp(word, "no", 2) != 0)
+		clear_no(text.at);
 	found = suggest_of(text.at, word, near, bytes);
 	free(text.at);
 	if (!found && !strcmp(list, "available_events"))
