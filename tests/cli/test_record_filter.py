@@ -166,4 +166,13 @@ def test_of_the_kernel(w):
 
 
 
+def test_did_you_mean(w):
+    """A function, tracer or option that is nearly one's name: the refusal names it."""
+    for args, said in ((("-l", "mdi"), "matches mdi: did you mean mid?"), (("-g", "mian"), "did you mean main?"), (("-n", "laef"), "did you mean leaf?"),
+                       (("-O", "funcgraph-tial"), "did you mean funcgraph-tail?"), (("-p", "function_grap"), "did you mean function_graph?")):
+        err = w.run("record", "-q", "-p", "function_graph", *args, "--", w.prog, status=125).stderr.decode()
+        assert said in err and err.count("\n") == 1, (args, err)
+    assert "did you mean" not in w.run("record", "-q", "-l", "xyzzy", "--", w.prog, status=125).stderr.decode()
+
+
 main(globals())

@@ -87,7 +87,7 @@ static int name_functions(struct record_run *run)
 			continue;
 		snprintf(word, sizeof(word), "%s", fail_text());
 		if (m->nr_functions)
-			err = fail(EINVAL, RECORD_NO_FUNCTION, word, run->opt.argv[0]);
+			err = record_no_function(m, word, run->opt.argv[0]);
 		else
 			err = fail(EINVAL,
 				   "%s has no function that can be traced, and for programs that "

@@ -87,6 +87,32 @@ static bool is_refused(const struct meta *m, const char *what, const char *word,
 	return false;
 }
 
+/* `did you mean NAME? ` of the words in control file @list of the process, which is held; "": none is near. */
+static const char *meant(const struct meta *m, const char *list, const char *word, char to[192])
+{
+	struct target *t;
+	char near[128], name[16];
+	int err;
+
+	snprintf(name, sizeof(name), "%d", (int)m->head.pid);
+	t = target_get(name, NULL, &err);
+	*to = '\0';
+	if (t && suggest(t, list, word, near, sizeof(near)))
+		snprintf(to, 192, "did you mean %s? ", near);
+	if (t)
+		target_put(t);
+	return to;
+}
+
+int record_no_function(const struct meta *m, const char *word, const char *prog)
+{
+	char near[192];
+
+	return fail(EINVAL,
+		    "no function that can be traced matches %s: %s`vestige list -f %s` shows them",
+		    word, meant(m, "available_filter_functions", word, near), prog);
+}
+
 /*
  * A pattern that the engine refuses. A name of the source may match several names, of which
  * some cannot be traced: then the others count. Return: 0; -EINVAL with fail() set.
@@ -111,10 +137,10 @@ static int judge_patterns(const struct record_options *opt, const struct meta *m
 			any |= !refused;
 			snprintf(word, sizeof(word), "%.*s", (int)n, w);
 			if (refused && (!names || is_in(text, w, n)))
-				return fail(EINVAL, RECORD_NO_FUNCTION, word, opt->argv[0]);
+				return record_no_function(m, word, opt->argv[0]);
 		}
 		if (*what && !any)
-			return fail(EINVAL, RECORD_NO_FUNCTION, text, opt->argv[0]);
+			return record_no_function(m, text, opt->argv[0]);
 	}
 	return 0;
 }
@@ -142,23 +168,6 @@ static int refuse_rule(char flag, const char *word, int err)
 	snprintf(words, sizeof(words), "%.*s", *end == ',' ? (int)(text - end - 2) : 0, end + 2);
 	snprintf(where, sizeof(where), "-%c of %.*s", flag, (int)(at - word), word);
 	return command_refusal(-EINVAL, where, text + 2, position, words);
-}
-
-/* `did you mean NAME? ` of the words in control file @list of the process, which is held; "": none is near. */
-static const char *meant(const struct meta *m, const char *list, const char *word, char to[192])
-{
-	struct target *t;
-	char near[128], name[16];
-	int err;
-
-	snprintf(name, sizeof(name), "%d", (int)m->head.pid);
-	t = target_get(name, NULL, &err);
-	*to = '\0';
-	if (t && suggest(t, list, word, near, sizeof(near)))
-		snprintf(to, 192, "did you mean %s? ", near);
-	if (t)
-		target_put(t);
-	return to;
 }
 
 /* A refusal that would give another recording than the user asked for. */

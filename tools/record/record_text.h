@@ -11,9 +11,11 @@
 #include "tools/record/record.h"
 #include "tools/record/recorder.h"
 
-/* Of a pattern and the program. */
-#define RECORD_NO_FUNCTION                                                                         \
-	"no function that can be traced matches %s: `vestige list -f %s` shows them"
+/*
+ * record_no_function() - no function of @prog, whose area is @m and which is held, matches @word of the command line.
+ * Return: -EINVAL with fail() set; it names a function that was probably meant.
+ */
+int record_no_function(const struct meta *m, const char *word, const char *prog);
 
 /*
  * record_judge() - whether the program, stopped at its entry, may run on.
