@@ -80,6 +80,10 @@ def test_all_files(w):
 def test_flags(w):
     unpacked(w)
     graph, instances, stack, host = "amd64-graph-v7.dat", "amd64-instances-v7.dat", "amd64-stack-v7.dat", "amd64-host-g1.dat"
+    for name in (graph, "amd64-probes-v7.dat"):
+        assert ours(w, "-L", name) == theirs(w, "-L", "-i", name)
+        assert sorted(ours(w, "-f", name)) == sorted(theirs(w, "-f", "-i", name))
+        assert set(ours(w, "-P", name)) == set(theirs(w, "-P", "-i", name))
     for args in (("-w",), ("--align-ts",), ("--stat",)):
         same(w, instances, *args)
     for args in (("-n", "sched", "-r", "sched_switch"), ("-F", "sched: prev_pid != 0 && next_prio > 100", "--ts2secs", "1000000")):

@@ -268,8 +268,9 @@ static void choose_body(struct line *l, struct line_event *e)
 	if (raw)
 		return;
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (!l->opt->no_plugins && !(e->ev->flags & TEP_EVENT_FL_NOHANDLE) &&
-		    !strcmp(e->ev->system, "ftrace") && !strcmp(e->ev->name, own[i].name))
+		if (!l->opt->no_plugins && !l->opt->local_plugins &&
+		    !(e->ev->flags & TEP_EVENT_FL_NOHANDLE) && !strcmp(e->ev->system, "ftrace") &&
+		    !strcmp(e->ev->name, own[i].name))
 			e->body = own[i].body;
 	if (e->body == BODY_TEP && !(l->opt->plugin_options && !strcmp(e->ev->name, "function"))) {
 		e->fast = line_fast_new(e->ev, function_name, l, l->d->layout.swap);
