@@ -499,16 +499,79 @@ def test_listener_gone(w):
     assert w.counts("mine.dat")["leaf"] == 15000
 
 
+def small_disk(w, size):
+    """A listener whose folder is a disk of its own; its files are seen at the path that comes with it."""
+    os.makedirs(w.path("in"), exist_ok=True)
+    here = Listener(w, before=["unshare", "-m", "sh", "-c",
+                               f"mount -t tmpfs -o size={size} none {w.path('in')} && exec \"$@\"", "sh"])
+    return here, f"/proc/{here.p.pid}/root{w.path('in')}"
+
+
+def stamps(w, file):
+    text = w.run("report", "-t", file).stdout.decode()
+    return [l.split(":")[0].split()[-1] for l in text.splitlines() if re.search(r"function: +leaf", l)]
+
+
 def test_full_disk(w):
+    """What has come before the disk was full is kept, the reason is in the line, and the sender keeps all of it."""
     if os.geteuid():
         raise Skip("needs root")
-    os.mkdir(w.path("in"))
-    here = Listener(w, before=["unshare", "-m", "sh", "-c",
-                               f"mount -t tmpfs -o size=128k none {w.path('in')} && exec \"$@\"", "sh"])
+    here, files = small_disk(w, "1m")
+    for args in ([], ["--file-version", "6"]):
+        p = w.run("record", "-N", here.where, *args, "-o", "mine.dat", w.prog, "calls", "100000", status=125)
+        assert b"the recording stays here" in p.stderr, p.stderr
+        line = here.line()
+        assert "No space left" in line and "no recording" not in line, line
+        name = line.split(": ")[0]
+        pages = int(re.search(r": (\d+) pages of", line)[1])
+        # the disk has 256, of which the head needs some 150 for a moment
+        assert pages > 50, line
+        with open(f"{files}/{name}", "rb") as f, open(w.path("kept.dat"), "wb") as to:
+            to.write(f.read())
+        os.unlink(f"{files}/{name}")
+        offset, _ = clock(line)
+        kept, mine = stamps(w, "kept.dat"), stamps(w, "mine.dat")
+        assert 5000 < len(kept) < len(mine) == 200000, (len(kept), len(mine))
+        text = subprocess.run(["trace-cmd", "report", w.path("kept.dat")], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=True).stdout
+        assert len(re.findall(rb"\bleaf\b", text)) >= len(kept), len(kept)
+    # no room for a head
+    here.end()
+    here, _ = small_disk(w, "16k")
     p = w.run("record", "-N", here.where, w.prog, "calls", "100000", status=125)
     assert b"the recording stays here" in p.stderr, p.stderr
-    assert "No space left" in here.line()
+    line = here.line()
+    assert "no recording: " in line and "No space left" in line, line
     here.end()
+
+
+def test_head_last(w):
+    """On a full disk, and beyond a quota, the head that comes last still makes a file of the pages before it."""
+    if os.geteuid():
+        raise Skip("needs root")
+    meta, cpus = small(w)
+    data = max(cpus, key=len)
+    nr = 3 * 1048576 // len(data)
+    whole, files = small_disk(w, "1m")
+    quota = Listener(w, "--max-size", "1")
+    for here, where, why in ((whole, files, "No space left"), (quota, quota.dir, "--max-size")):
+        r = Raw(here)
+        ports = r.v3(len(cpus))
+        with socket.create_connection((here.host, ports[0])) as s:
+            s.sendall(data * nr if here is whole else (data * nr)[:1536 * 1024])
+        for port in ports[1:]:
+            socket.create_connection((here.host, port)).close()
+        if here is whole:
+            r.s.sendall(message(3, b"", meta[:8000]))
+        parts = [meta[i:i + 8000] for i in range(8000 if here is whole else 0, len(meta), 8000)]
+        r.s.sendall(b"".join(message(3, b"", p) for p in parts) + message(4) + message(0))
+        line = here.line()
+        assert why in line and "no recording" not in line, line
+        assert int(re.search(r": (\d+) pages of", line)[1]) > 50, line
+        r.close()
+        with open(f"{where}/{line.split(': ')[0]}", "rb") as f:
+            assert f.read(3) == b"\x17\x08\x44"
+        here.end()
 
 
 if __name__ == "__main__":

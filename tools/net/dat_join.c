@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/move_bytes.h"
 #include "tools/dat/dat_format.h"
 
-#define COPY_BYTES 65536u
-#define MAX_LINKS  64u /* sections of options in a chain */
+#define MAX_LINKS 64u /* sections of options in a chain */
 
 /* Numbers of the file's byte order, into memory or out of it. */
 struct form {
@@ -105,19 +105,12 @@ static void put_zeros(FILE *to, uint64_t n)
 
 static int put_pages(const struct dat_join *j, FILE *to)
 {
-	char part[COPY_BYTES];
+	/* nothing is freed before what is in front of it is on the disk */
+	int err = j->free && fflush(to) ? -errno : 0;
 
-	for (uint32_t cpu = 0; cpu < j->nr_cpus; cpu++)
-		for (uint64_t done = 0, n = whole(j, cpu); done < n;) {
-			size_t want = n - done < sizeof(part) ? (size_t)(n - done) : sizeof(part);
-			ssize_t got = pread(j->cpus[cpu].fd, part, want, (off_t)done);
-
-			if (got <= 0)
-				return fail_errno(got ? errno : EIO, "cannot read the pages");
-			fwrite(part, 1, (size_t)got, to);
-			done += (uint64_t)got;
-		}
-	return 0;
+	for (uint32_t cpu = 0; cpu < j->nr_cpus && !err; cpu++)
+		err = move_bytes(j->cpus[cpu].fd, whole(j, cpu), to, j->free);
+	return err ? fail_errno(-err, "cannot write the pages") : 0;
 }
 
 static int join_v6(const struct form *f, const struct dat_join *j, FILE *to)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct dat_join_cpu {
-	int fd; /* its pages, from the beginning of the file on */
+	int fd; /* writable: its pages, from the beginning of the file on */
 	uint64_t bytes;
 };
 
@@ -23,8 +23,12 @@ struct dat_join {
 	uint32_t page_bytes, nr_cpus;
 	const struct dat_join_cpu *cpus;
 	bool synced;
+	bool free;	   /* the room of the CPUs' pages is freed as they are copied */
 	int64_t offset_ns; /* where synced: option OFFSET, which readers add to each stamp */
 };
+
+/* The bytes that a file has at most besides its CPUs' pages and the file @j->fd. */
+#define DAT_JOIN_ROOM (UINT64_C(1) << 15)
 
 /*
  * dat_join() - write the whole file to @out, which is empty and can be sought in; a page that a CPU's

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/move_bytes.h"
 #include "tools/base/time_ns.h"
 #include "tools/net/dat_join.h"
 #include "tools/net/listen.h"
@@ -28,6 +29,7 @@
 #define MAX_OPTION    4096u
 #define MAX_SURPRISES 16u /* messages that are not understood */
 #define READ_BYTES    65536u
+#define GIVE_UP_BYTES 65536u /* of pages, for the file's head */
 #define LOOK_MS	      200
 #define END_NS	      UINT64_C(20000000000) /* for all of that */
 #define STOP_NS	      UINT64_C(2000000000)
@@ -48,7 +50,8 @@ struct taking {
 	int meta; /* the file without the CPUs' data */
 	uint64_t meta_bytes;
 	bool meta_whole, closed, ended;
-	bool full; /* a quota or the disk: nothing is taken any more */
+	bool full;	  /* a quota or the disk: no more pages are kept, the head is */
+	uint64_t dropped; /* bytes of pages that came when it was full */
 	unsigned int surprises;
 	struct cpu_in *in;
 	struct dat_join_cpu *cpus;
@@ -69,7 +72,7 @@ static void stop(int sig)
 
 static void end_with(struct taking *t, const char *why)
 {
-	if (!t->ended)
+	if (!t->ended && !t->why[0])
 		snprintf(t->why, sizeof(t->why), "%s", why);
 	t->ended = true;
 }
@@ -89,39 +92,113 @@ static int unnamed(const struct listen_client *c)
 	return fd;
 }
 
-/* Room for @n bytes more? Otherwise the recording ends here. */
+static void set_full(struct taking *t, const char *why)
+{
+	t->full = true;
+	if (!t->why[0])
+		snprintf(t->why, sizeof(t->why), "%s", why);
+	/* without its head what was kept is of no use, so that is waited for */
+	if (t->meta_whole)
+		t->ended = true;
+}
+
+/* Room for @n bytes more? */
 static bool may_take(struct taking *t, size_t n)
 {
 	const struct listen_client *c = t->c;
 
 	if (t->bytes + n > c->max_bytes) {
-		end_with(t, "it is larger than --max-size");
-		t->full = true;
-	} else if (atomic_fetch_add(c->total, n) + n > c->max_total) {
-		end_with(t, "all recordings are larger than --max-total");
-		t->full = true;
+		set_full(t, "it is larger than --max-size");
+		return false;
 	}
-	t->bytes += t->full ? 0 : n;
-	return !t->full;
+	if (atomic_fetch_add(c->total, n) + n > c->max_total) {
+		atomic_fetch_sub(c->total, n);
+		set_full(t, "all recordings are larger than --max-total");
+		return false;
+	}
+	t->bytes += n;
+	return true;
 }
 
-static void keep(struct taking *t, int fd, uint64_t *bytes, const void *from, size_t n)
+/* The newest pages are given up for what a file cannot be without. Return: false: there are none. */
+static bool give_up_pages(struct taking *t, uint64_t n)
 {
-	if (t->full || !may_take(t, n))
-		return;
-	for (size_t done = 0; done < n;) {
-		ssize_t put =
-			pwrite(fd, (const char *)from + done, n - done, (off_t)(*bytes + done));
+	struct dat_join_cpu *most = NULL;
+	uint64_t left;
 
-		if (put <= 0 && errno != EINTR) {
-			end_with(t, strerror(errno));
-			t->full = true;
+	for (uint32_t i = 0; i < t->init.cpus; i++)
+		if (!most || t->cpus[i].bytes > most->bytes)
+			most = &t->cpus[i];
+	if (!most || !most->bytes)
+		return false;
+	left = most->bytes > n ? most->bytes - n : 0;
+	left -= left % t->init.page_bytes;
+	if (ftruncate(most->fd, (off_t)left))
+		return false;
+	atomic_fetch_sub(t->c->total, most->bytes - left);
+	t->bytes -= most->bytes - left;
+	most->bytes = left;
+	return true;
+}
+
+/* Return: 0 or -errno. */
+static int put(int fd, uint64_t at, const void *from, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = pwrite(fd, (const char *)from + done, n - done, (off_t)(at + done));
+
+		if (got <= 0 && errno != EINTR)
+			return got ? -errno : -ENOSPC;
+		done += got > 0 ? (size_t)got : 0;
+	}
+	return 0;
+}
+
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+/* Pages of a CPU, while there is room for them. */
+static void keep_pages(struct taking *t, struct dat_join_cpu *c, const void *from, size_t n)
+{
+	int err;
+
+	t->last_ns = time_ns(CLOCK_MONOTONIC);
+	if (t->full || !may_take(t, n)) {
+		t->dropped += n;
+		/* the head does not come for very long */
+		if (t->dropped > t->c->max_bytes)
+			t->ended = true;
+		return;
+	}
+	err = put(c->fd, c->bytes, from, n);
+	if (!err)
+		c->bytes += n;
+	else
+		set_full(t, strerror(-err));
+}
+
+/* A part of the file's head. */
+static void keep_meta(struct taking *t, const void *from, size_t n)
+{
+	int err = 0;
+
+	t->last_ns = time_ns(CLOCK_MONOTONIC);
+	while (!may_take(t, n))
+		if (!give_up_pages(t, GIVE_UP_BYTES)) {
+			t->ended = true;
 			return;
 		}
-		done += put > 0 ? (size_t)put : 0;
+	while ((err = put(t->meta, t->meta_bytes, from, n)) && is_full(err)) {
+		set_full(t, strerror(-err));
+		if (!give_up_pages(t, GIVE_UP_BYTES))
+			break;
 	}
-	*bytes += n;
-	t->last_ns = time_ns(CLOCK_MONOTONIC);
+	if (err)
+		end_with(t, strerror(-err));
+	else
+		t->meta_bytes += n;
 }
 
 static int say(const struct taking *t, const void *words, size_t n)
@@ -320,7 +397,7 @@ static void take_cpu(struct taking *t, uint32_t cpu)
 		close_cpu(in);
 	/* a datagram is a page, or not the sender's */
 	if (got > 0 && (t->init.tcp || (got == (ssize_t)t->init.page_bytes && same_host(t, &from))))
-		keep(t, t->cpus[cpu].fd, &t->cpus[cpu].bytes, bytes, (size_t)got);
+		keep_pages(t, &t->cpus[cpu], bytes, (size_t)got);
 }
 
 static void take_message(struct taking *t)
@@ -334,9 +411,10 @@ static void take_message(struct taking *t)
 	}
 	t->message_bytes = 0;
 	if (m.command == MSG_SEND_DATA && !t->meta_whole) {
-		keep(t, t->meta, &t->meta_bytes, m.data, m.data_bytes);
+		keep_meta(t, m.data, m.data_bytes);
 	} else if (m.command == MSG_FIN_DATA) {
 		t->meta_whole = true;
+		t->ended |= t->full;
 	} else if (m.command == MSG_CLOSE) {
 		t->closed = t->ended = true;
 	} else if (++t->surprises > MAX_SURPRISES) {
@@ -356,7 +434,7 @@ static void take_control(struct taking *t)
 	if (t->protocol == 1) {
 		got = recv(t->c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 		if (got > 0)
-			keep(t, t->meta, &t->meta_bytes, bytes, (size_t)got);
+			keep_meta(t, bytes, (size_t)got);
 	} else {
 		if (t->message_bytes >= MSG_HEAD_BYTES)
 			size = msg_size(t->message);
@@ -471,6 +549,23 @@ static int name_file(const struct listen_client *c, const char *tmp, char *name,
 	return fail_errno(errno, "cannot write %s", name);
 }
 
+/* Room for the file, of which pages have it already where the filesystem can free them one by one. */
+static int reserve(struct taking *t, int fd, bool frees)
+{
+	for (;;) {
+		uint64_t need = t->meta_bytes + DAT_JOIN_ROOM + MOVE_BYTES_ROOM;
+
+		for (uint32_t i = 0; i < t->init.cpus && !frees; i++)
+			need += t->cpus[i].bytes;
+		/* where it is not known before, the write fails */
+		if (!fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)need) || !is_full(-errno))
+			return 0;
+		set_full(t, strerror(errno));
+		if (!give_up_pages(t, GIVE_UP_BYTES))
+			return fail_errno(ENOSPC, "cannot write the file's head");
+	}
+}
+
 static int write_file(struct taking *t, char *name, size_t room)
 {
 	struct tsync s = sync_of(t);
@@ -483,6 +578,7 @@ static int write_file(struct taking *t, char *name, size_t room)
 		.nr_cpus = t->init.cpus,
 		.cpus = t->cpus,
 		.synced = t->nr_syncs > 0,
+		.free = move_bytes_frees(t->meta),
 		.offset_ns = s.offset_ns,
 	};
 	char tmp[64];
@@ -492,7 +588,12 @@ static int write_file(struct taking *t, char *name, size_t room)
 	fd = openat(t->c->dir, tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return fail_errno(errno, "cannot make a file");
-	err = dat_join(&j, fd);
+	err = reserve(t, fd, j.free);
+	if (!err)
+		err = dat_join(&j, fd);
+	/* what was reserved and is not needed */
+	if (!err && ftruncate(fd, lseek(fd, 0, SEEK_END)))
+		err = fail_errno(errno, "cannot write");
 	if (!err)
 		err = name_file(t->c, tmp, name, room);
 	unlinkat(t->c->dir, tmp, 0);
@@ -560,7 +661,8 @@ static void serve(struct taking *t)
 		drop(t->c, fail_text());
 		return;
 	}
-	if (t->closed && t->ours)
+	/* otherwise the sender keeps it */
+	if (t->closed && t->ours && !t->full)
 		say(t, answer, msg_put(answer, MSG_CLOSE_RESP, NULL, 0, NULL, 0));
 	report(t, name);
 }

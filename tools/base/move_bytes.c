@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* See move_bytes.h. Tests: tests/cli/test_listen.py, test_record_kernel.py (full disks). */
+#include "tools/base/move_bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#define PART_BYTES 32768u
+
+int move_bytes(int from, uint64_t bytes, FILE *to, bool free)
+{
+	char part[PART_BYTES];
+
+	for (uint64_t done = 0; done < bytes;) {
+		size_t want = bytes - done < sizeof(part) ? (size_t)(bytes - done) : sizeof(part);
+		ssize_t n = pread(from, part, want, (off_t)done);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		errno = 0;
+		if (fwrite(part, 1, (size_t)n, to) != (size_t)n || (free && fflush(to)))
+			return errno ? -errno : -EIO;
+		if (free)
+			fallocate(from, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)done, n);
+		done += (uint64_t)n;
+	}
+	return 0;
+}
+
+bool move_bytes_frees(int fd)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+
+	/* behind its end, where there is nothing to lose */
+	return end >= 0 && !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end, 1);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes of a file into another one, on a disk that may have no room for both. */
+#ifndef VESTIGE_TOOLS_BASE_MOVE_BYTES_H
+#define VESTIGE_TOOLS_BASE_MOVE_BYTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* The room in bytes that a move needs besides that of what is moved. */
+#define MOVE_BYTES_ROOM (UINT64_C(1) << 16)
+
+/*
+ * move_bytes() - append a file's first bytes to another file.
+ * @from: an open file, readable. @bytes: how many. @to: the other one.
+ * @free: @from is writable and is not needed again: its room on the disk is freed as it is copied. On a
+ * filesystem that cannot free a part of a file (move_bytes_frees()) the disk must have room for both.
+ * Return: 0; -EIO: @from is shorter; -errno of a read or write. Then a part may have been moved.
+ */
+int move_bytes(int from, uint64_t bytes, FILE *to, bool free);
+
+/* Can the filesystem of @fd, a writable file, free a part of a file? */
+bool move_bytes_frees(int fd);
+
+#endif
