@@ -432,7 +432,42 @@ def test_full_disk(w):
     assert re.search(rf"^k\.dat: {taken} records, {left + lost} lost(, the kernel's clock within \d+ ns)?$", said, re.M), said
     shown = subprocess.run(["trace-cmd", "report", w.path("k.dat")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
     # a stack or a line of text has no stamp; a marker may have several lines
-    assert len(re.findall(rb"^kernel: .*\[\d+\] +\d+\.\d+: ", shown, re.M)) == taken, taken
+    assert len(re.findall(rb"^kernel: .*\[\d+\] +\d+\.\d+: ", shown, re.M)) == taken, (taken, len(re.findall(rb"^kernel: .*\[\d+\] +\d+\.\d+: ", shown, re.M)))
+
+
+RARE = r"""
+#include <fcntl.h>
+#include <unistd.h>
+static int fd;
+__attribute__((noipa)) void rare(void) { char c = 1; if (write(fd, &c, 1) != 1) _exit(3); }
+int main(void)
+{
+	char c = 1;
+	fd = open("/dev/null", O_WRONLY);
+	for (int i = 0; i < 30; i++) {
+		rare();
+		for (int n = 0; n < 20000; n++)
+			if (write(fd, &c, 1) != 1)
+				return 1;
+	}
+	return 0;
+}
+"""
+
+
+def test_full_disk_by_the_kernel(w):
+    """The kernel's records fill the disk; all of the program's few records are in the file."""
+    tracefs()
+    disk, prog = w.path("disk"), w.compile("rare", RARE)
+    os.mkdir(disk)
+    p = own_mounts(f"mount -t tmpfs -o size=8m none {disk} && cd {disk} && "
+                   f"{BIN} record -k -p function_graph -e syscalls -o k.dat -- {prog}; status=$?; cp k.dat {w.dir}; ls; exit $status",
+                   env=w.env)
+    said = p.stderr.decode()
+    assert p.returncode == 125 and p.stdout == b"k.dat\n", (p.returncode, p.stdout, said)
+    assert "the kernel's records that come from here on are lost, those until here are kept: No space left" in said, said
+    assert "the kernel's first records are in the recording" in said and "the recording stops" not in said, said
+    assert w.counts("k.dat")["rare"] == 30, said
 
 
 def test_statistics(w):

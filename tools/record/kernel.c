@@ -16,32 +16,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <tracefs.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/move_bytes.h"
 #include "tools/base/note.h"
 #include "tools/base/time_ns.h"
 #include "tools/dat/dat_format.h"
 #include "tools/export/dat_sections.h"
 #include "tools/record/kernel_choose.h"
+#include "tools/record/kernel_marks.h"
 #include "tools/record/kernel_meta.h"
 #include "tools/target/target.h"
 
 #define PREFIX	     "vestige."
 #define LOCK_FILE    "tracing_on"
-#define MARK	     READER_CLOCK_MARK
-#define MARKS	     16u /* at the start, and at the end */
 #define BUFFER_KB    "8192"
 #define BUFFER_BYTES (UINT64_C(8192) * 1024)
 #define DRAIN_NS     10000000u
 #define BALLAST	     (4 << 20) /* more than the formats of all events */
-#define PART_BYTES   65536u
-
-struct mark {
-	uint64_t before, after;
-};
+#define RESERVE_PART 8u	       /* of the free disk is left to the program's records, at most: */
+#define RESERVE	     (UINT64_C(256) << 20)
+#define LOOK_PAGES   16u /* between two looks at the free disk */
 
 struct cpu {
 	int from; /* its trace_pipe_raw; -1: it is offline */
@@ -59,10 +58,11 @@ struct kernel_record {
 	struct cpu *cpus;
 	uint32_t page_bytes;
 	void *page;
-	struct mark marks[2 * MARKS];
-	unsigned int nr_marks;
+	struct kernel_marks marks;
 	int ballast; /* a file without a name that keeps room on the disk for all but the pages */
-	int full;    /* the errno with which the disk refused a page; 0: it has room */
+	uint64_t reserve;    /* bytes of the disk that are left to the program's records */
+	unsigned int pages;  /* since the last look at the free disk */
+	int full;	     /* the errno with which the disk refused a page; 0: it has room */
 	uint64_t drained_ns; /* when it was looked last */
 };
 
@@ -139,6 +139,25 @@ static void take_ballast(struct kernel_record *k, const char *output)
 	for (off_t bytes = BALLAST; k->ballast >= 0 && bytes >= BALLAST / 16; bytes /= 2)
 		if (!posix_fallocate(k->ballast, 0, bytes))
 			return;
+}
+
+/* The bytes that the disk of @fd has for us; UINT64_MAX: that is not known. */
+static uint64_t free_bytes(int fd)
+{
+	struct statvfs st;
+
+	return fstatvfs(fd, &st) ? UINT64_MAX : (uint64_t)st.f_bavail * st.f_frsize;
+}
+
+/* The kernel makes many more records than a program, which must not lose its own by that. */
+static void take_reserve(struct kernel_record *k)
+{
+	uint64_t bytes = k->ballast < 0 ? UINT64_MAX : free_bytes(k->ballast);
+
+	if (bytes == UINT64_MAX)
+		return;
+	bytes /= RESERVE_PART;
+	k->reserve = bytes < RESERVE ? bytes : RESERVE;
 }
 
 static void drop_ballast(struct kernel_record *k)
@@ -227,6 +246,7 @@ int kernel_record_new(const struct kernel_wish *wish, const char *output,
 		err = open_cpus(k, output);
 	if (!err) {
 		take_ballast(k, output);
+		take_reserve(k);
 		*out = k;
 		return 0;
 	}
@@ -273,27 +293,15 @@ void kernel_record_free(struct kernel_record *k)
 	fail(EIO, "%s", why);
 }
 
-/* Marks in the kernel's buffer, each between two looks at our clock. */
+/* What shows how near the kernel's stamps are to ours. */
 static void put_marks(struct kernel_record *k)
 {
-	char text[64];
+	int fd = open_file(k, "trace_marker", O_WRONLY);
 
-	for (unsigned int i = 0; i < MARKS && k->nr_marks < 2 * MARKS; i++) {
-		struct mark *m = &k->marks[k->nr_marks];
-		int n = snprintf(text, sizeof(text), MARK "%u\n", k->nr_marks);
-		int fd = open_file(k, "trace_marker", O_WRONLY);
-		bool done;
-
-		if (fd < 0)
-			return;
-		m->before = time_ns(CLOCK_MONOTONIC);
-		done = write(fd, text, (size_t)n) == n;
-		m->after = time_ns(CLOCK_MONOTONIC);
-		close(fd);
-		if (!done)
-			return;
-		k->nr_marks++;
-	}
+	if (fd < 0)
+		return;
+	kernel_marks_put(&k->marks, fd);
+	close(fd);
 }
 
 int kernel_record_limit(struct kernel_record *k, const int *pids, unsigned int nr)
@@ -319,13 +327,20 @@ static uint64_t committed(const void *page)
 	return commit & SUBBUF_COMMIT_MASK;
 }
 
+static bool disk_has_room(struct kernel_record *k, const struct cpu *c)
+{
+	if (k->pages++ % LOOK_PAGES)
+		return true;
+	return free_bytes(c->fd) >= k->reserve;
+}
+
 /* The page goes behind the CPU's others. Where there is no room it is held in memory, and is the last one. */
 static int keep_page(struct kernel_record *k, struct cpu *c)
 {
 	uint32_t done = 0;
 	ssize_t n = 0;
 
-	while (done < k->page_bytes) {
+	while (done < k->page_bytes && disk_has_room(k, c)) {
 		n = pwrite(c->fd, (char *)k->page + done, k->page_bytes - done,
 			   (off_t)(c->bytes + done));
 		if (n <= 0)
@@ -403,20 +418,10 @@ static int write_failed(void)
 /* A CPU's pages. @punch: their room in the file without a name is given back as they are copied. */
 static int put_cpu(const struct kernel_record *k, const struct cpu *c, FILE *f, bool punch)
 {
-	char part[PART_BYTES];
-	ssize_t n;
+	int err = move_bytes(c->fd, c->bytes, f, punch);
 
-	for (uint64_t done = 0; done < c->bytes; done += (uint64_t)n) {
-		n = pread(c->fd, part, sizeof(part), (off_t)done);
-		if (n <= 0)
-			return fail_errno(n ? errno : EIO, "cannot read the kernel's records");
-		if (fwrite(part, 1, (size_t)n, f) != (size_t)n || (punch && fflush(f)))
-			return write_failed();
-		/* a filesystem that cannot do it has to have the room */
-		if (punch)
-			fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)done,
-				  n);
-	}
+	if (err)
+		return fail_errno(-err, "cannot write the kernel's records");
 	if (c->held && fwrite(c->held, 1, k->page_bytes, f) != k->page_bytes)
 		return write_failed();
 	return 0;
@@ -580,49 +585,10 @@ const struct reader_cpu_stats *kernel_record_stats(const struct kernel_record *k
 	return cpu < k->nr_cpus ? &k->cpus[cpu].stats : NULL;
 }
 
-static void check_mark(const struct kernel_record *k, const struct record *rec, bool *found,
-		       uint64_t *bracket_ns, uint64_t *off_ns)
-{
-	const struct mark *m;
-	unsigned long i;
-	char text[64];
-	uint64_t off;
-
-	if (rec->kind != RECORD_PRINT || rec->data_bytes >= sizeof(text))
-		return;
-	memcpy(text, rec->data, rec->data_bytes);
-	text[rec->data_bytes] = '\0';
-	if (strncmp(text, MARK, strlen(MARK)) != 0)
-		return;
-	i = strtoul(text + strlen(MARK), NULL, 10);
-	if (i >= k->nr_marks)
-		return;
-	m = &k->marks[i];
-	off = rec->ts < m->before  ? m->before - rec->ts
-	      : rec->ts > m->after ? rec->ts - m->after
-				   : 0;
-	if (!*found || m->after - m->before < *bracket_ns)
-		*bracket_ns = m->after - m->before;
-	if (off > *off_ns)
-		*off_ns = off;
-	*found = true;
-}
-
 int kernel_record_check(const struct kernel_record *k, struct reader *r, uint64_t *bracket_ns,
 			uint64_t *off_ns)
 {
-	struct record batch[64];
-	bool found = false;
-	int n = 0;
-
-	*bracket_ns = *off_ns = 0;
-	for (unsigned int cpu = 0; cpu < r->nr_cpus && n >= 0; cpu++)
-		while ((n = reader_read(r, cpu, batch, 64)) > 0)
-			for (int i = 0; i < n; i++)
-				check_mark(k, &batch[i], &found, bracket_ns, off_ns);
-	if (n >= 0)
-		n = r->ops->rewind(r);
-	return n < 0 ? n : found ? 0 : -ENOENT;
+	return kernel_marks_check(&k->marks, r, bracket_ns, off_ns);
 }
 
 bool kernel_record_is_left(int pid, char name[KERNEL_INSTANCE_BYTES])

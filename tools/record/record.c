@@ -338,7 +338,7 @@ int record_drain(struct record_run *run, int signals,
 {
 	struct itimerspec every = {{0, TICK_NS}, {0, TICK_NS}};
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	bool noted = false;
+	bool noted = false, kernel_noted = false;
 
 	if (timer < 0 || timerfd_settime(timer, 0, &every, NULL))
 		return fail_errno(errno, "cannot make a timer");
@@ -348,10 +348,6 @@ int record_drain(struct record_run *run, int signals,
 
 		if (!recorder_tick(run->recorder))
 			poll(fds, 2, 1000);
-		if (run->kernel && kernel_record_drain(run->kernel) && !run->ours) {
-			run->ours = true;
-			note("%s", fail_text());
-		}
 		if (read(timer, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 			break;
 		signalled(run, signals);
@@ -362,6 +358,11 @@ int record_drain(struct record_run *run, int signals,
 			note("%s: the recording stops, what is recorded so far is kept; the "
 			     "program runs on",
 			     fail_text());
+		}
+		/* each says its own reason */
+		if (run->kernel && kernel_record_drain(run->kernel) && !kernel_noted) {
+			kernel_noted = run->ours = true;
+			note("%s", fail_text());
 		}
 	}
 	close(timer);
