@@ -111,12 +111,37 @@ def test_killed(w):
 
 
 def test_ends_with_the_process(w):
-    with contextlib.suppress(AssertionError):
-        with flying(w, "--on", "signal:SIGUSR1") as (p, r):
-            p.kill()
-            p.wait()
-            assert r.wait() == 0
-            raise AssertionError
+    """The end of the process is said, the last window is saved, and the command ends with status 0."""
+    for sig in (signal.SIGKILL, signal.SIGSEGV):
+        with contextlib.suppress(AssertionError):
+            with flying(w, "--on", "signal:SIGUSR1", "-l", "handle") as (p, r):
+                until(lambda: int(re.search(r"entries: (\d+)", w.run("get", "-P", p.pid, "per_cpu/cpu0/stats").stdout.decode())[1])
+                      + int(re.search(r"entries: (\d+)", w.run("get", "-P", p.pid, "per_cpu/cpu1/stats").stdout.decode())[1]) > 20)
+                p.send_signal(sig)
+                p.wait()
+                died = time.monotonic()
+                said = r.stderr.read().decode()
+                assert r.wait(timeout=30) == 0, said
+                raise AssertionError
+        assert f"exit: process {p.pid} has ended" in said and "wrote trace-1.dat" in said, said
+        found = stamps(w, "trace-1.dat")
+        assert len(found) > 5 and all("handle" in text for _, text in found), (said, found[:5])
+        # the last calls before the end: handle() is called each 2 ms
+        assert died - 0.6 <= found[0][0] and found[-1][0] <= died, (died, found[0], found[-1])
+        os.unlink(w.path("trace-1.dat"))
+
+
+def test_triggers_of_all_kinds(w):
+    """Each of them saves a file, with its own reason."""
+    with flying(w, "--on", "signal:SIGUSR1", "--on", "call(handle)>50ms", "--on", "event:signal:signal_deliver", "--on",
+                "signal:SIGWINCH", "-e", "signal", "-l", "handle") as (p, r):
+        assert "waiting for 4 triggers" in r.said, r.said
+        for n, (to, sig) in enumerate(((r, signal.SIGUSR1), (p, signal.SIGUSR2), (r, signal.SIGWINCH)), 1):
+            to.send_signal(sig)
+            until(lambda n=n: os.path.exists(w.path(f"trace-{n}.dat")))
+        # the slow call of SIGUSR2 is in the window of the signal, or has its own
+    for why in ("signal:SIGUSR1", "event:signal:signal_deliver", "signal:SIGWINCH"):
+        assert f"vestige: {why}\n" in r.said, r.said
 
 
 def test_program_and_kernel(w):

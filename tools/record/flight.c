@@ -3,8 +3,8 @@
  * See flight.h. The processes' own buffers are used and their settings borrowed (target/borrowed.h),
  * so waiting costs what the ring costs. Events and calls that trigger are counted by the engine: hist
  * triggers in an instance of ours, whose counts are looked at every LOOK_MS. A call is timed by a
- * probe of its entry and one of its return, which make an event of ours. What comes while a window is
- * waited for is in that window. Tests: tests/cli/test_flight.py.
+ * probe of its entry and one of its return, which make an event of ours. The end of a process is a
+ * trigger, too. What comes while a window is waited for is in that window. Tests: tests/cli/test_flight.py.
  */
 #include "tools/record/flight.h"
 
@@ -67,6 +67,8 @@ struct flight {
 	sigset_t mask;		       /* of signals, before */
 	unsigned int asked;	       /* signals that asked for the end */
 	struct kernel_record *kernel;
+	bool gone[RECORD_MAX_PIDS]; /* the process has ended, and it was said */
+	char exit[128];		    /* of the last one that has ended */
 };
 
 static int parse_call(const char *text, struct trigger *t)
@@ -398,11 +400,29 @@ static const char *signalled(struct flight *fl)
 	return came;
 }
 
-static bool any_lives(struct flight *fl)
+/* The processes that have ended since the last look, as the reason of a file; NULL: none has. */
+static const char *ended(struct flight *fl)
 {
+	const char *which = NULL;
+
 	launch_process_runs(&fl->program);
+	for (unsigned int i = 0; i < fl->nr; i++) {
+		if (fl->gone[i] || fl->targets[i]->ops->lives(fl->targets[i]))
+			continue;
+		fl->gone[i] = true;
+		if (which)
+			note("%s", which);
+		snprintf(fl->exit, sizeof(fl->exit), "exit: process %s has ended",
+			 fl->targets[i]->name);
+		which = fl->exit;
+	}
+	return which;
+}
+
+static bool any_lives(const struct flight *fl)
+{
 	for (unsigned int i = 0; i < fl->nr; i++)
-		if (fl->targets[i]->ops->lives(fl->targets[i]))
+		if (!fl->gone[i])
 			return true;
 	return false;
 }
@@ -484,7 +504,7 @@ static int save(struct flight *fl, const char *why, uint64_t at)
 /* Return: 0, or the last error of a file. */
 static int fly(struct flight *fl)
 {
-	const char *why = NULL, *came;
+	const char *why = NULL, *came, *gone;
 	uint64_t at = 0, now;
 	int err = 0;
 
@@ -499,6 +519,12 @@ static int fly(struct flight *fl)
 		else if (!came)
 			came = look(fl);
 		now = time_ns(CLOCK_MONOTONIC);
+		gone = ended(fl);
+		/* an end within the window of a trigger is in that one's file */
+		if (gone && (why || (came && *came)))
+			note("%s", gone);
+		else if (gone)
+			came = gone;
 		if (came && *came && !why) {
 			why = came;
 			at = now;
