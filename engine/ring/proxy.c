@@ -25,6 +25,7 @@ struct open_page {
 __thread const struct ring_as *ring_as __attribute__((tls_model("initial-exec")));
 
 static struct open_page open_pages[NR_OPEN];
+static uint32_t any_open;      /* one was since the fork */
 static struct ring_ctl no_ctl; /* for ring_end_writer(): no nesting here */
 
 static struct open_page *place_of(const struct ring *r)
@@ -93,6 +94,7 @@ static int take(struct ring *r, struct open_page *o, uint64_t stamp)
 	head->task = task_of(r);
 	head->base_stamp = stamp;
 	pool_own(r, (uint32_t)index);
+	any_open = 1;
 	*o = (struct open_page){head,	(uint32_t)index, r->index,
 				r->gen, ring_as->tid,	 ring_as->cpu};
 	return 1;
@@ -145,5 +147,8 @@ void ring_proxy_flush(void)
 
 void ring_proxy_fork(void)
 {
-	memset(open_pages, 0, sizeof(open_pages));
+	/* otherwise each page of them would be copied, to be zero again */
+	if (any_open)
+		memset(open_pages, 0, sizeof(open_pages));
+	any_open = 0;
 }

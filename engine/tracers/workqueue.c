@@ -31,6 +31,7 @@ static struct {
 	uint64_t who; /* pool + 1, and the thread's id in the upper half; 0: free */
 	struct counts counts;
 } threads[THREADS];
+static uint32_t counted;   /* there is anything in these */
 static uint64_t uncounted; /* of threads for which there is no room */
 
 static struct counts *thread_counts(uint32_t pool, int tid)
@@ -61,6 +62,8 @@ static void note(const struct work *w)
 {
 	struct counts *of_thread;
 
+	if (!load_relaxed(&counted))
+		store_relaxed(&counted, 1);
 	switch (w->what) {
 	case WORK_QUEUE:
 		fetch_add(&pools[w->pool].inserted, 1);
@@ -81,8 +84,12 @@ static void note(const struct work *w)
 
 static struct work_listener listener = {.call = note};
 
+/* The tables have many pages: a child of fork() that counts nothing copies none of them. */
 static void forget(void)
 {
+	if (!load_relaxed(&counted))
+		return;
+	store_relaxed(&counted, 0);
 	memset(pools, 0, sizeof(pools));
 	memset(threads, 0, sizeof(threads));
 	uncounted = 0;
