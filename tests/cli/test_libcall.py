@@ -112,8 +112,41 @@ int main(void)
 	return printf("good %d\n", good) == 7 ? 0 : 1;
 }
 """
-RETURNS = {"strdup": 4050, "strcmp": 50, "getenv": 50, "pthread_create": 4, "pthread_join": 4, "access": 2, "waitpid": 2,
+RETURNS = {"fork": 2, "raise": 50, "signal": 1, "strdup": 4050, "strcmp": 50, "getenv": 50, "pthread_create": 4, "pthread_join": 4, "access": 2, "waitpid": 2,
            "puts": 1, "printf": 1}
+
+MANY = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	char *args[] = {"true", NULL}, path[4096];
+	int fd = open("/dev/null", O_RDONLY), st;
+	pid_t p;
+
+	isatty(fd);
+	fcntl(fd, F_GETFD);
+	ioctl(fd, FIONREAD, &st);
+	p = fork();
+	if (!p)
+		_exit(3);
+	wait(&st);
+	wait(&st);
+	p = vfork();
+	if (!p)
+		_exit(4);
+	waitpid(p, &st, 0);
+	posix_spawn(&p, "/bin/true", NULL, NULL, args, environ);
+	wait4(p, &st, 0, NULL);
+	return !realpath("/no/where", path) && st == 0 ? 7 : 1;
+}
+"""
 
 LIBRARY = "#include <unistd.h>\nint mine(const char *s) { return access(s, 4); }\n"
 USER = "int mine(const char *); int main(void) { return mine(\"/nowhere\") != -1; }\n"
@@ -202,7 +235,7 @@ def test_ltrace(w):
         seen = calls(w)
         assert [name for name, _ in seen] == right, (flags, seen, right)
         args = dict(seen[:3] + seen[-6:])
-        assert seen[0][1].startswith('path="/etc/passwd" flags=0x0 '), seen[0]
+        assert seen[0][1].endswith('path="/etc/passwd" flags=0x0'), seen[0]
         assert seen[1][1].startswith('path=(fault) flags=0x1') or seen[1][1].startswith('path="(fault)" flags=0x1'), seen[1]
         assert args["puts"] == 'text="said"' and args["getenv"] == 'name="NAME"', args
         assert args["strdup"] == 'text="' + 63 * "y" + '"', args
@@ -234,6 +267,30 @@ def test_results(w):
             assert int(said["ret"], 0) == int(value, 0), (name, result, value)
             assert said.get("errno", "0") == (str(getattr(errno, failed)) if value == "-1" else "0"), (name, result, failed)
     assert ("open", f"ret=-1 errno={errno.EFAULT}") in seen and len(seen) > 12, seen
+    w.nothing_left()
+
+
+def test_processes_and_devices(w):
+    """Calls about processes and devices, with results and errors; each call is there once, in each process."""
+    write(w, "many.c", MANY)
+    compiled(["gcc", "-O1", "-w", "-fno-builtin", "many.c"], "many", cwd=w.dir)
+    w.run("record", "-q", "--libcall", "-p", "nop", "./many", status=7)
+    seen = [(name, re.sub(r"0x7f\w+", "AT", args)) for name, args in calls(w)]
+    begun = collections.Counter(name for name, _ in seen)
+    assert begun == {"open": 1, "isatty": 1, "fcntl": 1, "ioctl": 1, "fork": 1, "_exit": 2, "wait": 2, "vfork": 1, "waitpid": 1,
+                     "posix_spawn": 1, "wait4": 1, "realpath": 1}, begun
+    for call in (("open", 'path="/dev/null" flags=0x0'), ("isatty", "fd=3"), ("fcntl", "fd=3 command=1"),
+                 ("ioctl", "fd=3 request=0x541b arg=AT"), ("posix_spawn", 'pid=AT path="/bin/true"')):
+        assert call in seen, (call, seen)
+    said = returns(w)
+    for name, result in (("isatty", f"ret=0 errno={errno.ENOTTY}"), ("ioctl", f"ret=-1 errno={errno.ENOTTY}"), ("fork", "ret=0 errno=0"),
+                         ("wait", f"ret=-1 errno={errno.ECHILD}"), ("posix_spawn", "ret=0"),
+                         ("realpath", f'ret=0x0 text="(fault)" errno={errno.ENOENT}')):
+        assert (name, result) in said, (name, said)
+    assert "vfork" not in dict(said)
+    # some of them
+    w.run("record", "-q", "--libcall", "-p", "nop", "-e", "libcall:wai*", "./many", status=7)
+    assert [name for name, _ in calls(w)] == ["wait", "wait", "waitpid", "wait4"], calls(w)
     w.nothing_left()
 
 
@@ -305,6 +362,25 @@ def test_refused(w):
     assert "without" in err and "-fno-plt" in err, err
     err = w.run("record", "--libcall", "-p", "nop", "./a b", status=125).stderr.decode()
     assert "blank" in err and "link" in err, err
+    write(w, "waits.c", WAITS)
+    compiled(["gcc", "-O1", "-pthread", "waits.c"], "waits", cwd=w.dir)
+    err = w.run("record", "-e", "libcall:open", "-p", "nop", "./waits", status=125).stderr.decode()
+    assert "-e libcall:open: --libcall makes the events" in err and err.count("\n") == 1, err
+    with Program(w, "./waits") as p:
+        w.run("attach", p.pid)
+        err = w.run("record", "-e", "libcall:poll", "-p", "nop", "-P", p.pid, status=125).stderr.decode()
+        assert "-e libcall:poll: --libcall makes the events" in err, err
+        err = w.run("record", "--libcall", "-e", "libcall:pol", "-p", "nop", "-P", p.pid, status=125).stderr.decode()
+        assert "did you mean libcall:poll?" in err, err
+        with subprocess.Popen([os.environ["VESTIGE_BIN"], "record", "-q", "--libcall", "-e", "libcall:us*", "-p", "nop", "-P", str(p.pid)],
+                              cwd=w.dir, env=w.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as r:
+            until(lambda: re.search(r"usleep +[1-9]", w.run("get", "-P", p.pid, "uprobe_profile").stdout.decode()))
+            r.send_signal(2)
+            assert r.wait(60) == 0, r.stderr.read()
+        assert {name for name, _ in calls(w)} == {"usleep"}, calls(w)[:9]
+        assert w.run("get", "-P", p.pid, "dynamic_events").stdout == b""
+        p.end()
+    w.run("clean")
     w.nothing_left()
 
 

@@ -8,6 +8,7 @@
 #ifndef VESTIGE_TOOLS_LIBCALL_H
 #define VESTIGE_TOOLS_LIBCALL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define LIBCALL_SYSTEM "libcall"
@@ -25,5 +26,11 @@ struct libcalls {
  * semicolons or quotes; ENOMEM; and what elf_code_load() says.
  */
 int libcall_add(struct libcalls *l, const char *path);
+
+/* Does the word of -e name events of these: `libcall`, `libcall:open`, `libcall:op*`? */
+bool libcall_is_named(const char *event);
+
+/* Fail, as @event of these is wanted without --libcall. Return: -EINVAL with fail() set. */
+int libcall_is_missing(const char *event);
 
 #endif

@@ -280,6 +280,16 @@ static int libcalls_of(void *arg, const char *path)
 	return run->nr_files++ && path_is_of_system(path) ? 0 : libcall_add(&run->libcalls, path);
 }
 
+/* The first word of -e that names events of --libcall; NULL: there is none. */
+static const char *named_libcall(const struct record_options *opt)
+{
+	for (unsigned int i = 0; i < opt->nr_patterns; i++)
+		if (opt->patterns[i].kind == 'e' &&
+		    libcall_is_named(event_names_word(opt->patterns[i].text)))
+			return opt->patterns[i].text;
+	return NULL;
+}
+
 /* All objects are known: their events are wanted. @program: for errors. Return: 0 or -errno. */
 static int libcalls_ready(struct record_run *run, const char *program)
 {
@@ -288,6 +298,9 @@ static int libcalls_ready(struct record_run *run, const char *program)
 			    "--libcall: %s calls no other object through a procedure linkage table "
 			    "(static, or built with -fno-plt)",
 			    program);
+	/* some of them are named */
+	if (named_libcall(&run->opt))
+		return 0;
 	if (run->opt.nr_patterns == RECORD_MAX_PATTERNS)
 		return fail(E2BIG, "there are too many patterns");
 	run->opt.patterns[run->opt.nr_patterns].kind = 'e';
@@ -522,6 +535,8 @@ static int record_program(struct record_run *run)
 	err = choose_unmodified(run);
 	if (!err)
 		err = name_functions(run);
+	if (!err && !run->opt.libcall && named_libcall(&run->opt))
+		err = libcall_is_missing(named_libcall(&run->opt));
 	if (!err && run->opt.libcall)
 		err = program_files(&run->launch, libcalls_of, run);
 	if (!err && run->opt.libcall)

@@ -238,7 +238,7 @@ static int prepare(struct changes *c, struct target *t, const struct record_opti
 	return err;
 }
 
-/* Probes of the calls into other objects, of the process's own file. */
+/* Probes of the calls into other objects, of the process's own file. Nothing is on yet. */
 static int add_libcalls(struct libcalls *l, struct target *t)
 {
 	char link[80], path[PATH_MAX];
@@ -259,8 +259,7 @@ static int add_libcalls(struct libcalls *l, struct target *t)
 	for (size_t i = 0; i < l->nr && !err; i++)
 		err = target_write(t, "dynamic_events", l->commands[i], strlen(l->commands[i]),
 				   false);
-	return err ? err
-		   : target_write(t, "set_event", LIBCALL_SYSTEM, strlen(LIBCALL_SYSTEM), false);
+	return err;
 }
 
 /* Refuse @name, which is none of those in the file @list. Return: -EINVAL. */
@@ -274,6 +273,30 @@ static int not_there(struct target *t, const char *what, const char *name, const
 	return fail(EINVAL,
 		    "process %s has no %s %s: `vestige get -P %s %s` shows those that it has",
 		    t->name, what, name, t->name, list);
+}
+
+/* The events of -e; those of --libcall, where none of them is named. */
+static int choose_events(struct target *t, const struct record_options *opt)
+{
+	bool all = opt->libcall;
+	int err = 0;
+
+	for (unsigned int i = 0; i < opt->nr_patterns && !err; i++) {
+		const char *event = opt->patterns[i].text;
+
+		if (opt->patterns[i].kind != 'e')
+			continue;
+		event = event_names_word(event);
+		err = target_write(t, "set_event", event, strlen(event), false);
+		if (err == -EINVAL)
+			return libcall_is_named(event) && !opt->libcall
+				       ? libcall_is_missing(event)
+				       : not_there(t, "event", event, "available_events");
+		all &= !libcall_is_named(event);
+	}
+	return err || !all ? err
+			   : target_write(t, "set_event", LIBCALL_SYSTEM, strlen(LIBCALL_SYSTEM),
+					  false);
 }
 
 /* Set what is traced: filters first, then the tracer, recording last. */
@@ -296,19 +319,12 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 		return not_there(t, "tracer", opt->tracer, "available_tracers");
 	for (unsigned int i = 0; i < opt->nr_options && !err; i++)
 		err = change_option(c, t, opt->options[i]);
+	/* a rule may be of one of their events */
+	if (!err && opt->libcall)
+		err = add_libcalls(&libcalls[c - changes], t);
 	if (!err)
 		err = event_rules_write(t, t, opt->rules, opt->nr_rules);
-	for (unsigned int i = 0; i < opt->nr_patterns && !err; i++) {
-		const char *event = opt->patterns[i].text;
-
-		if (opt->patterns[i].kind != 'e')
-			continue;
-		event = event_names_word(event);
-		err = target_write(t, "set_event", event, strlen(event), false);
-		if (err == -EINVAL)
-			return not_there(t, "event", event, "available_events");
-	}
-	return err || !opt->libcall ? err : add_libcalls(&libcalls[c - changes], t);
+	return err ? err : choose_events(t, opt);
 }
 
 /* End recording. Errors are ignored: they end with the process. */
