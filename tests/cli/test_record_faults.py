@@ -10,6 +10,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 
 from cli_test import BIN, CALLS, Skip, main, need, own_mounts, root, until
@@ -166,6 +167,16 @@ def test_folder_of_areas(w):
         os.mkdir(w.path("other"), 0o700)
         os.chown(w.path("other"), 65534, 65534)
         refused(w, 125, ["65534", "VESTIGE_DIR"], w.prog, env={"VESTIGE_DIR": w.path("other")})
+        # root's, seen by a user that may not go into it
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as outer:
+            os.chmod(outer, 0o755)
+            os.mkdir(outer + "/mine", 0o700)
+            with open(BIN, "rb") as f:
+                os.set_inheritable(f.fileno(), True)
+                p = subprocess.run([f"/proc/self/fd/{f.fileno()}", "stat", "-P", "1"], env=dict(w.env, VESTIGE_DIR=outer + "/mine"),
+                                   stderr=subprocess.PIPE, user=65534, group=65534, extra_groups=[], close_fds=False, cwd="/",
+                                   check=False)
+        assert p.returncode == 1 and b"/mine is user 0's (Permission denied): be that user, or root, or set VESTIGE_DIR" in p.stderr, p
 
 
 def test_shm_missing_or_full(w):

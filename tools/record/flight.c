@@ -412,7 +412,8 @@ static const char *ended(struct flight *fl)
 		fl->gone[i] = true;
 		if (which)
 			note("%s", which);
-		snprintf(fl->exit, sizeof(fl->exit), "exit: process %s has ended",
+		snprintf(fl->exit, sizeof(fl->exit),
+			 "exit: process %s has ended, or executes another program",
 			 fl->targets[i]->name);
 		which = fl->exit;
 	}

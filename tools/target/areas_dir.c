@@ -27,6 +27,8 @@
 
 static int refuse_path(int err, const char *path)
 {
+	struct stat st;
+
 	switch (err) {
 	case ENOENT:
 		return fail(err, "the folder above %s does not exist: mount /dev/shm or " ELSEWHERE,
@@ -34,6 +36,10 @@ static int refuse_path(int err, const char *path)
 	case EACCES:
 	case EPERM:
 	case EROFS:
+		if (!lstat(path, &st))
+			return fail(err,
+				    "%s is user %u's (%s): be that user, or root, or " ELSEWHERE,
+				    path, st.st_uid, strerror(err));
 		return fail(err,
 			    "cannot make %s (%s): make the folder above it writable or " ELSEWHERE,
 			    path, strerror(err));
