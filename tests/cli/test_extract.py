@@ -109,6 +109,11 @@ def test_kernel(w):
         assert b"nosuch" in w.run("extract", "-k", "-B", "nosuch", status=1).stderr
         assert b"leave one of them out" in w.run("extract", "-k", "--native", status=2).stderr
         assert b"/nosuch/x" in w.run("extract", "-k", "-B", one, "-o", "/nosuch/x", status=1).stderr
+        # a full disk
+        os.mkdir(w.path("disk"))
+        p = cli_test.own_mounts(f"mount -t tmpfs -o size=256k none {w.path('disk')} && cd {w.path('disk')} && "
+                                f"{{ {cli_test.BIN} extract -k -B {one} -o k.dat; status=$?; ls; exit $status; }}", env=w.env)
+        assert p.returncode == 1 and b"No space left on device" in p.stderr and not p.stdout, p
 
 
 if __name__ == "__main__":

@@ -36,3 +36,16 @@ bool move_bytes_frees(int fd)
 	/* behind its end, where there is nothing to lose */
 	return end >= 0 && !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end, 1);
 }
+
+int stream_error(FILE *f)
+{
+	static const char page[4096];
+
+	if (!ferror(f) && !fflush(f))
+		return 0;
+	clearerr(f);
+	errno = 0;
+	if (fwrite(page, 1, sizeof(page), f) == sizeof(page) && !fflush(f))
+		return -EIO;
+	return errno ? -errno : -EIO;
+}

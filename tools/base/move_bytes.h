@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a file into another one, on a disk that may have no room for both. */
+/* Writing on a disk that is nearly full: the bytes of a file into another one, and the reason of a failure. */
 #ifndef VESTIGE_TOOLS_BASE_MOVE_BYTES_H
 #define VESTIGE_TOOLS_BASE_MOVE_BYTES_H
 
@@ -21,5 +21,12 @@ int move_bytes(int from, uint64_t bytes, FILE *to, bool free);
 
 /* Can the filesystem of @fd, a writable file, free a part of a file? */
 bool move_bytes_frees(int fd);
+
+/*
+ * stream_error() - why writes to a stream have failed, of which stdio keeps only that they have: it
+ * writes a page more, which spoils the file.
+ * @f: not flushed or closed. Return: 0: none has; -errno, as -ENOSPC; -EIO: the page could be written.
+ */
+int stream_error(FILE *f);
 
 #endif

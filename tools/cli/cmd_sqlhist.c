@@ -36,7 +36,7 @@ static const struct flag flags[] = {
 	 offsetof(struct options, both)},
 	{'S', NULL, "FIELDS", "with -m or -c: save these fields of the end event", NULL,
 	 offsetof(struct options, how.save)},
-	{'f', NULL, "FILE", "read the sentence from FILE, - is stdin", NULL,
+	{'f', NULL, "FILE", "read the statement from FILE, - is stdin", NULL,
 	 offsetof(struct options, file)},
 	{'t', NULL, "DIR", "the events are those of DIR, a copy of a tracefs", NULL,
 	 offsetof(struct options, dir)},
@@ -78,7 +78,7 @@ static int read_sql(const struct command *c, const struct options *o, int argc, 
 	FILE *f;
 
 	if (o->file && argc)
-		return options_wrong(c, "-f names the sentence: leave out %s", argv[0]);
+		return options_wrong(c, "-f names the statement: leave out %s", argv[0]);
 	for (int i = 0; i < argc && n < MAX_SQL; i++)
 		n += (size_t)snprintf(sql + n, MAX_SQL - n, "%s%s", i ? " " : "", argv[i]);
 	if (o->file) {
@@ -93,7 +93,7 @@ static int read_sql(const struct command *c, const struct options *o, int argc, 
 			return options_wrong(c, "%s is no text", o->file);
 	}
 	if (n >= MAX_SQL - 1)
-		return options_wrong(c, "the sentence is too long");
+		return options_wrong(c, "the statement is too long");
 	if (!sql[strspn(sql, " \t\n")])
 		return options_wrong(c, "say what is wanted: SELECT FIELDS FROM EVENT");
 	return -1;
@@ -141,7 +141,7 @@ static int run(const struct command *c, int argc, char **argv)
 const struct command command_sqlhist = {
 	.name = "sqlhist",
 	.words = "[SQL]",
-	.what = "make a histogram or a synthetic event of an SQL sentence",
+	.what = "make a histogram or a synthetic event from an SQL statement",
 	.help = "Print the writes to control files that make what SQL says: of `SELECT FIELDS "
 		"FROM\nEVENT` a histogram, of two events that are joined a synthetic event. With "
 		"-e they\nare done, too. Of a process the files are those of its folder (`vestige "

@@ -13,11 +13,13 @@ struct stack {
 };
 
 static const struct flag flags[] = {
-	{0, "start", NULL, "look at each call of a function how deep the stack is", NULL,
+	{0, "start", NULL, "measure the stack at each call of a function that can be traced", NULL,
 	 offsetof(struct stack, start)},
-	{0, "stop", NULL, "no longer; what was found stays", NULL, offsetof(struct stack, stop)},
-	{0, "reset", NULL, "forget how deep it was: the next one that is seen takes its place",
-	 NULL, offsetof(struct stack, reset)},
+	{0, "stop", NULL, "stop measuring; the deepest stack that was found stays", NULL,
+	 offsetof(struct stack, stop)},
+	{0, "reset", NULL,
+	 "forget the deepest stack; the next one that is measured takes its place", NULL,
+	 offsetof(struct stack, reset)},
 	{0, "json", NULL, "print it as JSON", NULL, offsetof(struct stack, json)},
 	FLAGS_END};
 

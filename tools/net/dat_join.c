@@ -106,7 +106,7 @@ static void put_zeros(FILE *to, uint64_t n)
 static int put_pages(const struct dat_join *j, FILE *to)
 {
 	/* nothing is freed before what is in front of it is on the disk */
-	int err = j->free && fflush(to) ? -errno : 0;
+	int err = j->free ? stream_error(to) : 0;
 
 	for (uint32_t cpu = 0; cpu < j->nr_cpus && !err; cpu++)
 		err = move_bytes(j->cpus[cpu].fd, whole(j, cpu), to, j->free);
@@ -267,7 +267,7 @@ int dat_join(const struct dat_join *j, int out)
 	struct form f = {.name = j->name, .bytes = j->bytes};
 	uint64_t behind;
 	FILE *to;
-	int err, fd;
+	int err, fd, failed;
 
 	if (!j->bytes)
 		return bad(&f, "it is empty");
@@ -283,8 +283,11 @@ int dat_join(const struct dat_join *j, int out)
 		err = fail_errno(errno, "cannot write");
 	if (!err)
 		err = f.version == 6 ? join_v6(&f, j, to) : join_v7(&f, j, behind, to);
-	if (to && (ferror(to) | fclose(to)) && !err)
-		err = fail_errno(errno ? errno : EIO, "cannot write");
+	failed = to && !err ? stream_error(to) : 0;
+	if (to && fclose(to) && !failed)
+		failed = -errno;
+	if (!err && failed)
+		err = fail_errno(-failed, "cannot write");
 	munmap((void *)f.at, j->bytes);
 	return err;
 }

@@ -445,8 +445,9 @@ static int put_cpus(struct kernel_record *k, FILE *f, bool punch)
 	while ((uint64_t)ftell(f) % k->page_bytes)
 		fputc(0, f);
 	/* before the first page is given back */
-	if (fflush(f) || ferror(f))
-		return write_failed();
+	err = stream_error(f);
+	if (err)
+		return fail_errno(-err, "cannot write the kernel's records");
 	for (unsigned int i = 0; i < k->nr_cpus && !err; i++)
 		err = put_cpu(k, &k->cpus[i], f, punch);
 	return err;
@@ -482,13 +483,14 @@ static int put_file(struct kernel_record *k, FILE *f, bool punch)
 static int write_once(struct kernel_record *k, const char *path, bool punch)
 {
 	FILE *f = fopen(path, "we");
-	int err;
+	int err, bad;
 
 	if (!f)
 		return fail_errno(errno, "cannot write '%s'", path);
 	err = put_file(k, f, punch);
-	if (ferror(f) && !err)
-		err = fail_errno(EIO, "cannot write '%s'", path);
+	bad = err ? 0 : stream_error(f);
+	if (bad)
+		err = fail_errno(-bad, "cannot write '%s'", path);
 	if (fclose(f) && !err)
 		err = fail_errno(errno, "cannot write '%s'", path);
 	if (err && !punch)

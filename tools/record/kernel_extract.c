@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/move_bytes.h"
 #include "tools/base/time_ns.h"
 #include "tools/dat/dat_format.h"
 #include "tools/export/dat_file.h"
@@ -248,12 +249,12 @@ int kernel_extract(const struct kernel_extract *opt, const char *path)
 	x.f = fdopen(dup(file.fd), "w");
 	err = x.f ? put_all(&x, top) : fail_errno(errno, "cannot write '%s'", path);
 	if (x.f) {
-		errno = 0;
-		bad = ferror(x.f);
-		bad |= fclose(x.f);
+		bad = stream_error(x.f);
+		if (fclose(x.f) && !bad)
+			bad = -errno;
 	}
 	if (!err && bad)
-		err = dat_file_failed(&file, errno ? -errno : -EIO);
+		err = dat_file_failed(&file, bad);
 	if (err)
 		dat_file_abort(&file);
 	else

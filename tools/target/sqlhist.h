@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An SQL sentence as writes to control files: histograms and synthetic events, by libtracefs. */
+/* An SQL statement as writes to control files: histograms and synthetic events, by libtracefs. */
 #ifndef VESTIGE_TOOLS_SQLHIST_H
 #define VESTIGE_TOOLS_SQLHIST_H
 
