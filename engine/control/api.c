@@ -260,7 +260,7 @@ static int atrace(int kind, const char *name, int64_t value)
 	seq_putu(&s, (uint64_t)area->pid);
 	if (kind != 'E') {
 		seq_putc(&s, '|');
-		seq_puts(&s, name);
+		seq_puts(&s, name ? name : "(null)"); /* as printf() has it */
 	}
 	s.bytes = sizeof(text);
 	if (kind != 'B' && kind != 'E') {

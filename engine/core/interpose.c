@@ -117,3 +117,9 @@ void *interpose_beside(const void *address, const char *name)
 {
 	return interposer ? interposer->beside(address, name) : NULL;
 }
+
+void interpose_weak(const char *name, const void *address)
+{
+	if (interposer)
+		interposer->weak(name, address);
+}

@@ -77,6 +77,12 @@ static inline int interpose_switch(struct interposed *rows, uint32_t n, int on)
  */
 void *interpose_beside(const void *address, const char *name);
 
+/*
+ * interpose_weak() - a weak name that the program has found missing when it started is there now:
+ * words of its tables for @name that are 0 get @address. Under the tree's lock.
+ */
+void interpose_weak(const char *name, const void *address);
+
 /* A function that some user has wanted at least once. */
 struct interposed_function {
 	const char *name;
@@ -100,6 +106,7 @@ const void *interposed_link(const struct interposed_function *f);
 struct interposer {
 	int (*apply)(void);
 	void *(*beside)(const void *address, const char *name);
+	void (*weak)(const char *name, const void *address);
 };
 
 void interposer_register(const struct interposer *interposer);

@@ -3,7 +3,8 @@
  * vestige: ftrace for your own programs.
  *
  * A program may include this header and call its functions whether libvestige is loaded or not:
- * nothing has to be linked. Without the library every call fails with ENOSYS.
+ * nothing has to be linked. Without the library every call fails with ENOSYS. From the moment when
+ * `vestige attach` has loaded it, they work.
  */
 #ifndef VESTIGE_VESTIGE_H
 #define VESTIGE_VESTIGE_H
@@ -65,7 +66,7 @@ enum vestige_trace_do_ {
 extern const struct vestige_api vestige_api_1 __attribute__((weak));
 
 /* The table, or NULL if libvestige is not loaded. Read through the GOT, so that without -fPIE too
- * it is looked up when the program starts. */
+ * it is looked up when the program starts; an engine that comes later fills that word. */
 static inline const struct vestige_api *vestige_api_(void)
 {
 #if defined(__x86_64__) && defined(__ELF__)

@@ -77,5 +77,43 @@ def test_flags_of_android(w):
         assert why in w.run("atrace", *args, status=2).stderr, args
 
 
+# It is attached to while it runs: all functions of the headers that have marked nothing until then work.
+LATE = r"""
+#include <unistd.h>
+#include <vestige/atrace.h>
+#include <vestige/branch.h>
+int main(void)
+{
+	for (volatile long i = 0;; i++) {
+		vestige_begin(gfx, "frame");
+		vestige_begin(gfx, NULL);
+		vestige_end(gfx);
+		vestige_end(gfx);
+		trace_printk("turn %ld\n", i);
+		if (likely(i >= 0))
+			usleep(2000);
+	}
+}
+"""
+
+
+def test_attached(w):
+    for flags in (), ("-no-pie", "-Wl,-z,now"):
+        prog = w.compile("late", LATE, "-I" + os.environ["SOURCE_DIR"] + "/include", *flags)
+        p = subprocess.Popen([prog], env=w.env)
+        try:
+            w.run("attach", p.pid)
+            got = marks(w.run("atrace", "-P", p.pid, "-t", "0.3", "gfx").stdout.decode())
+            assert {r for _, k, r in got if k == "B"} == {"frame", "(null)"}, got[:4]
+            until(lambda: b": turn " in w.run("show", "-P", p.pid).stdout)
+            w.run("start", "-P", p.pid, "-p", "branch")
+            until(lambda: b"main" in w.run("show", "-P", p.pid).stdout)
+            assert p.poll() is None
+        finally:
+            p.kill()
+            p.wait()
+            w.run("clean")
+
+
 if __name__ == "__main__":
     main(globals())

@@ -150,6 +150,37 @@ static void *beside(const void *address, const char *name)
 	return NULL;
 }
 
+/* A name that is looked for in one object's words. */
+struct weak_name {
+	const struct object *object;
+	const char *name;
+	uint64_t address;
+};
+
+static void fill_word(void *arg, uint64_t slot, uint32_t type, const struct dynamic_name *name)
+{
+	const struct weak_name *n = arg;
+	uint64_t *at = (uint64_t *)slot;
+
+	if (!arch_reloc_is_address(type) || slot & 7 || !is_data(n->object, slot) ||
+	    !dynamic_name_is(name, n->name) || *at || words_open(n->object))
+		return;
+	__atomic_store_n(at, n->address, __ATOMIC_RELEASE);
+	words_close(n->object);
+}
+
+static void weak(const char *name, const void *address)
+{
+	struct weak_name n = {.name = name, .address = (uint64_t)address};
+	uint32_t i;
+
+	for (i = 0; i < first_pending; i++) {
+		n.object = object_at(i);
+		if (has_words(n.object))
+			dynamic_names(n.object, fill_word, &n);
+	}
+}
+
 static int is_loaded(uint64_t at)
 {
 	uint32_t i;
@@ -486,7 +517,7 @@ static void objects_changed(void)
 
 static void start(const struct lifecycle_start *how)
 {
-	static struct interposer ours = {.apply = apply, .beside = beside};
+	static struct interposer ours = {.apply = apply, .beside = beside, .weak = weak};
 
 	(void)how;
 	if (libc_is_static) {

@@ -3,7 +3,8 @@
  * An engine that dlopen() brings is behind libc in the order in which names are looked up, so the
  * program does not call the functions that libvestige.so exports under libc's names (vestige.map).
  * So the words of the loader's tables are made to lead there, while the engine is awake, as the
- * order of objects does for a preloaded engine.
+ * order of objects does for a preloaded engine. And the program's weak references to the engine's own
+ * tables, which led nowhere when it started, lead there.
  *
  * Owns a row for each name. Constructor context, under the loader's lock. fork: the child has the
  * same words. An engine that another library comes before (a sanitizer's, which has some of these
@@ -39,8 +40,14 @@
 	X(_Unwind_Backtrace)                                                                       \
 	X(_dl_find_object)
 
+/* The engine's own, which the headers of include/vestige name weakly. */
+#define TABLES(X)                                                                                  \
+	X(vestige_api_1)                                                                           \
+	X(vestige_events_1)
+
 #define DECLARE(name) extern const char late_##name[] __asm__(#name);
 NAMES(DECLARE)
+TABLES(DECLARE)
 
 #define ROW(fn) {.name = #fn, .wrapper = late_##fn},
 static struct interposed rows[] = {NAMES(ROW)};
@@ -68,12 +75,15 @@ static void rest(int asleep)
 
 REST(rest);
 
+#define FILL(name) interpose_weak(#name, late_##name);
+
 static void start(const struct lifecycle_start *how)
 {
 	(void)how;
 	if (!libc_is_late() || tree_lock_take())
 		return;
 	take();
+	TABLES(FILL)
 	tree_lock_release();
 }
 
