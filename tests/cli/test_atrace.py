@@ -55,6 +55,7 @@ def test_atrace(w):
             ended = [int(r.split("|")[1]) for t, k, r in got if t == tid and k == "F"]
             assert begun[1:-1] == list(range(begun[1], begun[-2] + 1)) and set(begun[1:-1]) <= set(ended)
         assert state() == before
+        w.run("atrace", "--async_start", "-t", "1", "db", status=2)
         w.run("atrace", "--async_start", "db")
         assert w.run("atrace", "db", status=1).stderr
         until(lambda: len(marks(w.run("atrace", "--async_dump").stdout.decode())) > 10)
@@ -68,6 +69,18 @@ def test_atrace(w):
         until(lambda: b"[gfx]" in w.run("get", "-P", p.pid, "atrace_tags").stdout)
         s.send_signal(signal.SIGINT)
         assert s.communicate()[0].startswith(b"TRACE:") and s.returncode == 0 and state() == before
+        # a reader that has gone
+        s = subprocess.Popen([BIN, "atrace", "-t", "0.3", "gfx", "net"], env=w.env, stdout=subprocess.PIPE)
+        s.stdout.close()
+        assert s.wait() == 0 and state() == before, (s.returncode, state())
+        # one that was killed is ended by --async_stop
+        s = subprocess.Popen([BIN, "atrace", "-t", "1000", "gfx"], env=w.env, stdout=subprocess.DEVNULL)
+        until(lambda: b"[gfx]" in w.run("get", "-P", p.pid, "atrace_tags").stdout)
+        assert b"still runs" in w.run("atrace", "--async_stop", status=1).stderr
+        s.kill()
+        s.wait()
+        assert b"--async_stop" in w.run("atrace", "gfx", status=1).stderr
+        assert marks(w.run("atrace", "--async_stop").stdout.decode()) and state() == before
 
 
 def test_flags_of_android(w):
@@ -102,7 +115,8 @@ def test_attached(w):
         prog = w.compile("late", LATE, "-I" + os.environ["SOURCE_DIR"] + "/include", *flags)
         p = subprocess.Popen([prog], env=w.env)
         try:
-            w.run("attach", p.pid)
+            said = w.run("attach", p.pid, status=None).stderr
+            assert p.poll() is None, (p.returncode, said)
             got = marks(w.run("atrace", "-P", p.pid, "-t", "0.3", "gfx").stdout.decode())
             assert {r for _, k, r in got if k == "B"} == {"frame", "(null)"}, got[:4]
             until(lambda: b": turn " in w.run("show", "-P", p.pid).stdout)

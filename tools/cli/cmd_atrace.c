@@ -2,7 +2,8 @@
 /*
  * vestige atrace: Android's command, on the tags of vestige/atrace.h. The marks and events go into an
  * instance of ours, so the process's buffer keeps its size and settings; what is switched on is put
- * back at the end. Between --async_start and --async_stop a file beside the areas has what to put back.
+ * back at the end. A file beside the areas has what to put back: for --async_stop, which ends what
+ * --async_start began, and a run that was killed.
  * Tests: tests/cli/test_atrace.py.
  */
 #include <errno.h>
@@ -26,10 +27,11 @@
 #include "tools/target/borrowed.h"
 #include "tools/text/view.h"
 
-#define INSTANCE    "atrace"
-#define DEFAULT_KB  "2048" /* Android's */
-#define MAX_SECONDS 1e6
-#define POLL_NS	    50000000
+#define INSTANCE	"atrace"
+#define DEFAULT_KB	"2048" /* Android's */
+#define MAX_SECONDS	1e6
+#define DEFAULT_SECONDS 5
+#define POLL_NS		50000000
 
 static struct atrace {
 	int pid;
@@ -232,7 +234,7 @@ static int must_live(void)
 					     at.t->name);
 }
 
-/* Of a run with --async_start: for the file that says what to put back. */
+/* For the file that says what to put back: --async_stop finds it, also after a run that was killed. */
 static void name_left(char *name, size_t bytes)
 {
 	snprintf(name, bytes, "atrace-%s", at.t->name);
@@ -247,7 +249,7 @@ static int switch_on(void)
 			{"options/markers", "1"},
 			{"options/copy_trace_marker", "1"},
 			{"tracing_on", "1"}};
-	char name[80] = "atrace";
+	char name[80];
 	int err;
 
 	if (!open_instance())
@@ -256,8 +258,7 @@ static int switch_on(void)
 			    "--async_stop is to end one",
 			    at.t->name);
 	err = categories(false);
-	if (at.async_start)
-		name_left(name, sizeof(name));
+	name_left(name, sizeof(name));
 	if (!err)
 		err = borrowed_new(name, &at.borrowed);
 	if (!err)
@@ -402,7 +403,7 @@ static int trace(void)
 		at.borrowed = NULL;
 		return 0;
 	}
-	wait_for(at.seconds);
+	wait_for(at.seconds < 0 ? DEFAULT_SECONDS : at.seconds);
 	if (!at.t->ops->lives(at.t))
 		note("%s has ended, this is what it recorded", at.t->name);
 	return stop_and_print();
@@ -422,9 +423,14 @@ static int take_up(void)
 		return print();
 	name_left(name, sizeof(name));
 	err = borrowed_take(name, &at.borrowed);
+	if (err == -EBUSY)
+		return fail(EBUSY, "a `vestige atrace` of %s still runs: Ctrl-C ends it",
+			    at.t->name);
 	if (err == -ENOENT)
 		return fail(ENOENT,
-			    "the trace of %s was not begun with --async_start, it ends by itself",
+			    "the instance " INSTANCE
+			    " of %s is not of `vestige atrace`: `vestige get` and "
+			    "`set` have its files",
 			    at.t->name);
 	return err ? err : stop_and_print();
 }
@@ -539,6 +545,9 @@ static int check(const struct command *c)
 	if (at.async_start && (at.output || at.compress))
 		return options_wrong(c, "--async_start prints nothing: -o and -z go with "
 					"--async_dump and --async_stop");
+	if (at.seconds >= 0 && (at.async_start || takes_up))
+		return options_wrong(c, "-t goes without --async_start, --async_dump and "
+					"--async_stop: nothing is waited for");
 	if (at.compress && !at.output && isatty(STDOUT_FILENO))
 		return options_wrong(c, "-z is not for a terminal: name a file with -o");
 	return -1;
@@ -549,7 +558,7 @@ static int run(const struct command *c, int argc, char **argv)
 	sigset_t old;
 	int status;
 
-	at = (struct atrace){.seconds = 5, .kb = DEFAULT_KB};
+	at = (struct atrace){.seconds = -1, .kb = DEFAULT_KB};
 	status = options_parse(c, (void *[]){&at}, &argc, &argv);
 	if (status >= 0)
 		return status;
@@ -562,6 +571,7 @@ static int run(const struct command *c, int argc, char **argv)
 	sigaddset(&at.signals, SIGTERM);
 	sigaddset(&at.signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &at.signals, &old);
+	signal(SIGPIPE, SIG_IGN); /* settings are to be put back */
 	status = run_atrace();
 	target_put(at.instance);
 	borrowed_end(at.borrowed);
