@@ -75,16 +75,26 @@ static void rest(int asleep)
 
 REST(rest);
 
-#define FILL(name) interpose_weak(#name, late_##name);
-
 static void start(const struct lifecycle_start *how)
 {
 	(void)how;
 	if (!libc_is_late() || tree_lock_take())
 		return;
 	take();
+	tree_lock_release();
+}
+
+#define FILL(name) interpose_weak(#name, late_##name);
+
+/* The program's threads run, and may call what is in the tables at once: the engine is ready by now. */
+static void start_tables(const struct lifecycle_start *how)
+{
+	(void)how;
+	if (!libc_is_late() || tree_lock_take())
+		return;
 	TABLES(FILL)
 	tree_lock_release();
 }
 
 LIFECYCLE(LIFECYCLE_CORE, start, NULL, NULL);
+LIFECYCLE(LIFECYCLE_AGENT_2, start_tables, NULL, NULL);
