@@ -142,6 +142,26 @@ def test_calls_of_instances(w):
     assert w.run("report").stdout == before
 
 
+def test_arguments_in_one_of_two(w):
+    """Calls without arguments in one buffer, with them in the other: the formats are of both, and so all records have
+    the fields that these name. Stock trace-cmd says the same."""
+    need("trace-cmd")
+    with spinning(w) as p:
+        w.run("start", "-P", p.pid, "-B", "one", "-p", "function", "-O", "func-args")
+        w.run("start", "-P", p.pid, "-p", "function_graph")
+        w.run("set", "-P", p.pid, "trace_marker", "beside the calls")
+        until_calls(w, p)
+        w.run("stop", "-P", p.pid, "-a", "-t")
+        w.run("extract", "-P", p.pid, "-a", "-t")
+    for file in ("trace.dat", "again.dat"):
+        text = w.run("report", file).stdout
+        assert b"CORRUPTED" not in text and b"funcgraph_entry" in text and b"one:" in text, text[:2000]
+        assert text == subprocess.run(["trace-cmd", "report", file], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                      check=True).stdout
+        if file == "trace.dat":
+            w.run("convert", "-q", file, "again.dat")
+
+
 def until_calls(w, p):
     while b"mid" not in w.run("show", "-P", p.pid, "-B", "one").stdout:
         assert p.poll() is None

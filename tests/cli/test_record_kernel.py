@@ -350,6 +350,11 @@ def test_events_of_both(w):
     assert (True, "sched_process_exit") in events and (False, "sched_process_fork") in events, events
     assert (True, "sched_process_fork") not in events, events
     assert instances() == []
+    # a kernel whose formats have arguments adds none to the program's calls
+    w.run("record", "-q", "-k", "-F", "-e", "sched", "-e", "prog:sched", "-p", "function_graph", "--", w.prog, "fork", "3")
+    assert b"CORRUPTED" not in w.run("report").stdout
+    calls = [l for l in report(w) if l[3].startswith("funcgraph_")]
+    assert calls and not any(l[0] for l in calls), calls
 
 
 def test_the_kernels_stacks(w):

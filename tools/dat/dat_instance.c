@@ -53,7 +53,6 @@ struct reader *dat_instance_open(const struct dat_reader *d, const struct dat_bu
 	i->head.long_bytes = d->head.long_bytes;
 	i->head.ts_is_ns = d->head.ts_is_ns;
 	i->head.buffer = b->name;
-	i->head.values = d->head.values;
 	i->head.options_flipped = d->head.options_flipped;
 	snprintf(i->head.clock, sizeof(i->head.clock), "%.*s", (int)sizeof(i->head.clock) - 1,
 		 b->clock);

@@ -312,7 +312,7 @@ static uint64_t survey_cpu(struct dat_stream *s, struct record *batch, bool *see
 
 /*
  * Arguments and results are in the file because the user recorded them. The kernel's records have
- * the field of a result always.
+ * the field of a result always, and those of Linux 6.15 and later the field of the arguments.
  */
 static void take_options(struct dat_reader *d)
 {
@@ -324,10 +324,12 @@ static void take_options(struct dat_reader *d)
 		d->head.options_flipped |= UINT64_C(1) << AREA_OPTION_FUNC_ARGS;
 	if (l->exit_retval.bytes && l->exit_how.bytes)
 		d->head.options_flipped |= UINT64_C(1) << AREA_OPTION_FUNCGRAPH_RETVAL;
-	d->head.values = d->head.options_flipped;
 }
 
-/* What the records of @b say of its tracer. @peek: our own file, which has formats of what occurs alone. */
+/*
+ * What the records of @of say of its tracer, and whether they can have values: the formats alone do
+ * not say it. @peek: our own file, which has formats of what occurs alone.
+ */
 static void tell_tracer(const struct dat_reader *d, struct reader *of, const bool *seen, bool peek)
 {
 	const struct dat_layout *l = &d->layout;
@@ -342,6 +344,7 @@ static void tell_tracer(const struct dat_reader *d, struct reader *of, const boo
 		 : other    ? other
 			    : "nop");
 	of->graph = graph;
+	of->values = d->head.options_flipped && (peek || graph || function);
 }
 
 /* The other buffers, as readers. What @all has seen of events becomes what they have seen, too. */
@@ -379,7 +382,7 @@ static int open_further(struct dat_reader *d, struct record *batch, bool *all)
 			if (!peek)
 				r->stats[cpu].entries = nr;
 		}
-		tell_tracer(d, r, seen, false);
+		tell_tracer(d, r, seen, peek);
 		for (size_t id = 0; id < NR_EVENT_IDS; id++)
 			all[id] |= seen[id] || d->ours;
 	}
@@ -420,8 +423,8 @@ static int survey(struct dat_reader *d)
 			d->stats[cpu].entries = nr;
 	}
 	if (!ret) {
-		tell_tracer(d, &d->head, seen, peek);
 		take_options(d);
+		tell_tracer(d, &d->head, seen, peek);
 		if (peek)
 			memset(seen, true, NR_EVENT_IDS * sizeof(*seen));
 		ret = open_further(d, batch, seen);

@@ -332,6 +332,7 @@ int dat_writer_more(struct writer *w, const struct more *m)
 
 	w->records = 0;
 	w->r = m->joined->second;
+	w->r->values = r->values;
 	w->cpu_offset = m->offset;
 	w->cpu_bytes = m->bytes;
 	w->now = m;
@@ -350,16 +351,13 @@ int dat_writer_more(struct writer *w, const struct more *m)
 /* The sections of formats and names; they are of all buffers. */
 int dat_writer_sections(struct writer *w)
 {
-	bool graph = w->r->graph, values = w->r->values; /* of the first alone */
+	bool graph = w->r->graph; /* of the first alone */
 	int ret;
 
-	for (unsigned int i = 0; i < w->opt->nr_more; i++) {
+	for (unsigned int i = 0; i < w->opt->nr_more; i++)
 		w->r->graph |= w->opt->more[i].r->graph;
-		w->r->values |= w->opt->more[i].r->values;
-	}
 	ret = write_sections(w);
 	w->r->graph = graph;
-	w->r->values = values;
 	return ret;
 }
 
@@ -568,6 +566,7 @@ static int join_more(struct writer *w)
 		m->joined = dat_second_join(w->r, r);
 		if (!m->joined)
 			return -ENOMEM;
+		w->r->values |= r->values; /* each event has one form in all buffers */
 	}
 	return w->more ? 0 : dat_file_failed(&w->file, -ENOMEM);
 }
