@@ -107,6 +107,10 @@ def test_a_flag_of_trace_cmd_alone_says_why(w):
                 assert flag in w.run("help", command).stdout.decode(), (command, flag, err)
     assert checked > 40, checked
     assert b"recorded, always" in w.run("record", "-c", "true", status=125).stderr
+    for command in set(table()) - commands:  # a command of trace-cmd alone
+        err = w.run(command, status=2).stderr.decode()
+        assert f"trace-cmd's {command} is another word here: " in err and err.count("\n") == 1, err
+        assert w.run("help", command, status=2).stderr.decode() == err
     assert b"did you mean" not in w.run("record", "--temp=/tmp", "true", status=125).stderr
 
 

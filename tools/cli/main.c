@@ -11,6 +11,7 @@
 #include "tools/cli/complete.h"
 #include "tools/cli/pager.h"
 #include "tools/text/out.h"
+#include "tools/cli/trace_cmd_flags.h"
 
 /* clang-format off */
 /* By what they are for; the help has them in this order, below the headings of groups[]. */
@@ -114,6 +115,19 @@ static int unknown(const char *what, const char *name,
 	return CMD_USAGE;
 }
 
+/* A command of trace-cmd that is not here, by the table's row of its first flag. */
+static int unknown_command(const char *name)
+{
+	const struct trace_cmd_flag *f = trace_cmd_flags;
+
+	while (f->command && strcmp(f->command, name) != 0)
+		f++;
+	if (!f->command)
+		return unknown("command", name, command_name);
+	note("trace-cmd's %s %s: %s (see vestige --help)", name, f->said, f->text);
+	return CMD_USAGE;
+}
+
 static int no_command(void)
 {
 	note("no command is named behind the flags (see vestige --help)");
@@ -151,7 +165,7 @@ static int run(int argc, char **argv)
 	if (!strcmp(argv[1], "help")) {
 		c = find(argv[2]);
 		if (!c)
-			return unknown("command", argv[2], command_name);
+			return unknown_command(argv[2]);
 		options_help(c);
 		return 0;
 	}
@@ -167,7 +181,7 @@ static int run(int argc, char **argv)
 	if (strchr(argv[1], '/') ||
 	    (!nearest_name(argv[1], command_name, NULL) && cmd_is_program(argv[1])))
 		return cmd_program(argc - 1, argv + 1);
-	return unknown("command", argv[1], command_name);
+	return unknown_command(argv[1]);
 }
 
 int main(int argc, char **argv)
