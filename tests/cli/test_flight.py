@@ -196,6 +196,9 @@ def test_errors(w):
                          ("call(main+4)>1ms", "`vestige list -f -P"), ("event:no:such", "event:no:such")):
             err = w.run("record", "--flight", "1s", "--on", on, "-P", p.pid, status=125).stderr.decode()
             assert text in err, err
+        # not only when it is too late
+        err = w.run("record", "--flight", "1s", "--on", "signal:SIGUSR1", "-o", "nowhere/f.dat", "-P", p.pid, status=125).stderr.decode()
+        assert err == "vestige: no file can be made in nowhere/: say with -o where: No such file or directory\n", err
         assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
     finally:
         p.kill()

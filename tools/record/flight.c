@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -542,6 +543,19 @@ static int fly(struct flight *fl)
 	return err;
 }
 
+/* Where no file can be made is an error now, not at the first trigger. Return: 0 or -errno with fail() set. */
+static int check_folder(const char *output)
+{
+	const char *slash = strrchr(output, '/');
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - output) + 1 : 1,
+		 slash ? output : ".");
+	return access(folder, W_OK | X_OK)
+		       ? fail_errno(errno, "no file can be made in %s: say with -o where", folder)
+		       : 0;
+}
+
 int flight_record(const struct record_options *opt, const struct flight_options *f)
 {
 	static struct flight fl;
@@ -561,7 +575,10 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 	}
 	sigprocmask(SIG_BLOCK, &ours, &fl.mask);
 	fl.signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
-	err = fl.signals < 0 ? fail_errno(errno, "cannot wait for signals") : start_all(&fl);
+	err = fl.signals < 0 ? fail_errno(errno, "cannot wait for signals")
+			     : check_folder(opt->output);
+	if (!err)
+		err = start_all(&fl);
 	started = !err;
 	if (!err) {
 		look(&fl); /* what came before is none */
