@@ -432,6 +432,20 @@ def test_hostile(w):
     here.end()
 
 
+def test_recordings(w):
+    """--recordings counts recordings, not connections that brought none."""
+    here = Listener(w, "--recordings", "1")
+    r = Raw(here)
+    r.s.sendall(b"GET / HTTP/1.0\r\n\r\n\0")
+    r.s.shutdown(socket.SHUT_WR)
+    assert "no recording" in here.line()
+    assert here.p.poll() is None
+    w.run("record", "-q", "-N", here.where, w.prog)
+    assert "pages of" in here.line()
+    assert here.p.wait(60) == 0 and len(here.files()) == 1
+    here.p.communicate()
+
+
 def test_stopped(w):
     """Ctrl-C of the listener while a sender sends: what it has sent is kept."""
     meta, cpus = small(w)

@@ -33,7 +33,7 @@ struct server {
 	FILE *to;
 	pid_t *clients;
 	size_t nr_clients;
-	unsigned long long ended; /* recordings */
+	unsigned long long ended; /* recordings that became files */
 	_Atomic uint64_t *total;
 	char **files;
 	size_t nr_files, files_room;
@@ -60,6 +60,7 @@ static void take_line(struct server *s, char *line)
 	*tab = '\0';
 	fprintf(s->to, "%s\n", tab + 1);
 	fflush(s->to);
+	s->ended += *line != '\0';
 	if (*line && !ARRAY_ROOM(s->files, s->nr_files, s->files_room, 16))
 		s->files[s->nr_files++] = strdup(line);
 }
@@ -93,7 +94,6 @@ static void reap(struct server *s)
 			continue;
 		}
 		s->clients[i] = s->clients[--s->nr_clients];
-		s->ended++;
 	}
 }
 
