@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/base/control_byte.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "tools/base/utf8.h"
@@ -14,6 +15,17 @@ static size_t character(const char *p, size_t n)
 	return utf8_bytes(whole);
 }
 
+#define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+/* Are all eight bytes of a word from 0x20 to 0x7e? A carry or a borrow can only make it false. */
+static bool all_plain(const char *text)
+{
+	uint64_t v;
+
+	memcpy(&v, text, sizeof(v));
+	return !((v | (v - EACH_BYTE(0x20)) | (v + EACH_BYTE(1))) & EACH_BYTE(0x80));
+}
+
 size_t control_plain(const char *text, size_t n)
 {
 	size_t i = 0;
@@ -21,6 +33,11 @@ size_t control_plain(const char *text, size_t n)
 	while (i < n) {
 		unsigned char c = (unsigned char)text[i];
 		size_t bytes;
+
+		if (n - i >= sizeof(uint64_t) && all_plain(text + i)) {
+			i += sizeof(uint64_t);
+			continue;
+		}
 
 		if (c < 0x80) {
 			if (is_control_byte(text[i]))
