@@ -386,8 +386,10 @@ static void replay_enter(void *arg, struct call *call, struct call *parent,
 
 	if (shown < 0)
 		p->err = shown;
-	if (shown <= 0)
+	if (shown <= 0) {
+		set_innermost(p, call->pid, call); /* the events in it are not shown either */
 		return;
+	}
 	if (parent && call_filter_shown(parent))
 		around = waiting_line(p, parent);
 	if (around && !p->v->wish.min_ns) {
@@ -416,9 +418,9 @@ static void replay_leave(void *arg, struct call *call, struct call *parent,
 	bool returned = !(call->flags & (CALL_NO_EXIT | CALL_UNWOUND | CALL_UNFINISHED));
 	struct line *l, *close;
 
+	set_innermost(p, call->pid, parent);
 	if (!call_filter_shown(call))
 		return;
-	set_innermost(p, call->pid, parent);
 	l = waiting_line(p, call);
 	if (!call_filter_leave(p->v->filter, call)) {
 		if (!l)
