@@ -92,6 +92,8 @@ def test_what_makes_it_stale(w):
     for i in range(4):
         at = rng.randrange(120, len(good))
         bad[f"byte {at}"] = good[:at] + bytes([good[at] ^ 1 << i]) + good[at + 1:]
+    for what, at in (("last time", 0x4b), ("number of calls", 0x51), ("too deep", 0x58), ("has states", 0x68)):
+        bad[what] = good[:at] + bytes([good[at] ^ 1]) + good[at + 1:]
     for what, data in bad.items():
         with open(index, "wb") as f:
             f.write(data)

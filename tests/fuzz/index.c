@@ -60,7 +60,7 @@ static void run(const uint8_t *data, size_t n)
 		memcpy(&head, copy + BASE, sizeof(head));
 		id = head.id;
 		head.file_bytes = n - BASE;
-		head.hash = index_hash(copy + BASE + sizeof(head), n - BASE - sizeof(head));
+		head.hash = index_hash(&head, copy + BASE + sizeof(head), n - BASE - sizeof(head));
 		memcpy(copy + BASE, &head, sizeof(head));
 	}
 	fuzz_file_use(copy, n, use);

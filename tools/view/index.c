@@ -37,9 +37,16 @@ static uint64_t hash_on(uint64_t h, const void *data, size_t bytes)
 	return h;
 }
 
-uint64_t index_hash(const void *data, size_t bytes)
+/* @h: the hash of all that follows the head. */
+static uint64_t hash_with_head(uint64_t h, struct index_head head)
 {
-	return hash_on(HASH_BYTES_SEED, data, bytes);
+	head.hash = 0;
+	return hash_on(h, &head, sizeof(head));
+}
+
+uint64_t index_hash(const struct index_head *head, const void *data, size_t bytes)
+{
+	return hash_with_head(hash_on(HASH_BYTES_SEED, data, bytes), *head);
 }
 
 /* The place. */
@@ -225,8 +232,8 @@ static int write_to(FILE *file, const struct index_id *id, const struct columns 
 
 	fwrite(&head, sizeof(head), 1, file);
 	err = put_all(&w, c);
-	head.hash = w.hash;
 	head.file_bytes = sizeof(head) + w.bytes;
+	head.hash = hash_with_head(w.hash, head);
 	if (err)
 		return err;
 	if (fseek(file, 0, SEEK_SET) || fwrite(&head, sizeof(head), 1, file) != 1 || fflush(file) ||
@@ -564,7 +571,7 @@ static int read_rest(int fd, const struct index_head *head, unsigned char **out,
 		hash = hash_on(hash, *out + hashed, at - hashed);
 		hashed = at & ~(size_t)7;
 	}
-	if (at != *bytes || head->hash != hash)
+	if (at != *bytes || head->hash != hash_with_head(hash, *head))
 		err = damaged();
 	if (err) {
 		free(*out);

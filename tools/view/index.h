@@ -21,7 +21,7 @@
 #include "tools/view/columns.h"
 
 #define INDEX_MAGIC   UINT64_C(0x5845444e49534556) /* "VESINDEX" */
-#define INDEX_VERSION 2u
+#define INDEX_VERSION 3u
 
 /* Which file, and in which state: it is another one after each change. */
 struct index_id {
@@ -32,7 +32,7 @@ struct index_head {
 	uint64_t magic;
 	uint32_t version, head_bytes;
 	uint64_t file_bytes; /* of the index */
-	uint64_t hash;	     /* of all that follows the head */
+	uint64_t hash;	     /* of all that follows the head, then of the head with 0 here */
 	struct index_id id;
 	uint64_t first, last, nr_calls, too_deep, nr_events;
 	uint32_t has_states, nr_names, nr_tracks, nr_lost;
@@ -90,7 +90,7 @@ int index_load(const char *index, const struct index_id *id, struct view *v, str
  */
 int index_save(const char *index, const struct index_id *id, const struct columns *c);
 
-/* The hash of @bytes (a multiple of 8) at @data: for the head. */
-uint64_t index_hash(const void *data, size_t bytes);
+/* The hash for @head, with @bytes (a multiple of 8) at @data behind it. head->hash is not read. */
+uint64_t index_hash(const struct index_head *head, const void *data, size_t bytes);
 
 #endif
