@@ -471,6 +471,21 @@ def test_session_file(w):
         assert c.request("/api/session", method="POST", body=b" " * (2 << 20), **good)[0] == 413
     with open(w.path("s.json"), "rb") as f:
         assert f.read() == text
+    os.mkdir(w.path("folder"))
+    os.mkfifo(w.path("pipe"))
+    with open(w.path("large"), "wb") as f:
+        f.truncate((1 << 20) + 1)
+    for name, why in (("folder", "'folder' is a folder"), ("pipe", "'pipe' is a device or a pipe"), ("/dev/zero", "is a device"),
+                      ("none/s.json", "cannot create 'none/s.json'"), ("large", "'large' has more than 1 MB")):
+        p = w.run("view", "--session", name, "t.dat", status=1)
+        assert p.stdout == b"" and why in p.stderr.decode(), (name, p.stderr)
+    assert not [n for n in os.listdir(w.dir) if ".tmp-" in n]
+    # the reason is told where the folder goes away later
+    os.mkdir(w.path("gone"))
+    with server(w, "--session", "gone/s.json", "t.dat") as c:
+        os.rmdir(w.path("gone"))
+        status, body, _ = c.request("/api/session", method="POST", body=b"{}", X_Vestige_Token=c.token)
+        assert status == 500 and b"No such file or directory" in body, body
     with server(w, "t.dat") as c:
         assert not c.ask("info")["session"]
         assert c.request("/api/session", method="POST", body=b"{}", X_Vestige_Token=c.token)[0] == 404

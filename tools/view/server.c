@@ -198,8 +198,27 @@ static enum MHD_Result save_session(struct view_server *s, struct MHD_Connection
 			err = dat_file_commit(&file);
 	}
 	if (err)
-		return refuse(con, MHD_HTTP_INTERNAL_SERVER_ERROR, "the session cannot be written");
+		return refuse(con, MHD_HTTP_INTERNAL_SERVER_ERROR, fail_text());
 	return send_fixed(con, MHD_HTTP_OK, "text/plain", "", 0);
+}
+
+/* A file that can have no session is refused before the user has arranged anything. */
+static int check_session(const char *path)
+{
+	struct dat_file file;
+	struct stat st;
+	bool there = !stat(path, &st);
+	int err;
+
+	if (there && S_ISREG(st.st_mode) && st.st_size > (off_t)MAX_SESSION)
+		return fail(EFBIG, "'%s' has more than 1 MB: it is no session", path);
+	/* one that is there may be of a folder that others write */
+	if (there && S_ISREG(st.st_mode))
+		return 0;
+	err = dat_file_create(&file, path);
+	if (!err)
+		dat_file_abort(&file);
+	return err;
 }
 
 /* POST: the page's session into its file. */
@@ -444,7 +463,9 @@ int view_server_start(const struct columns *c, const struct view_server_options 
 	s->opt = *opt;
 	s->wake = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	err = mhd_load();
+	err = opt->session ? check_session(opt->session) : 0;
+	if (!err)
+		err = mhd_load();
 	if (!err)
 		err = make_token(s);
 	if (!err)

@@ -23,7 +23,7 @@ struct view_server_options {
 /*
  * view_server_start() - serve @c from now on, in a thread of its own.
  * @c: borrowed until view_server_replace() or view_server_stop(). @opt: copied, its texts borrowed.
- * Return: 0 or -errno with fail() set: EADDRINUSE, ...
+ * Return: 0 or -errno with fail() set: EADDRINUSE, EISDIR (the session's file), ...
  */
 int view_server_start(const struct columns *c, const struct view_server_options *opt,
 		      struct view_server **out);
