@@ -499,6 +499,7 @@ def test_source(w):
     subprocess.run(["cc", "-g", "-O1", "-fpatchable-function-entry=6", "src/p.c", "-o", "p", "-lpthread"], cwd=w.dir, check=True)
     w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", w.path("p"))
     line = 1 + PROGRAM[:PROGRAM.index("FN int fib")].count("\n")
+    os.mkdir(w.path("none"))
     for flags, works in (([], True), (["--source", "src"], True), (["--source", "/"], True), (["--source", "none"], False), (["--source", "out"], False)):
         os.makedirs(w.path("out"), exist_ok=True)
         with server(w, *flags, "t.dat") as c:
@@ -727,6 +728,9 @@ def test_errors(w):
         port = str(s.getsockname()[1])
         err = w.run("view", "--port", port, "t.dat", status=1).stderr.decode()
         assert f"cannot listen on 127.0.0.1:{port}" in err and "in use" in err, err
+    for name in ("no/such", "t.dat"):
+        err = w.run("view", "--port", "1", "--source", name, "t.dat", status=1).stderr.decode()
+        assert f"--source {name}: " in err, err
     err = w.run("view", "--html", "no/such/folder.html", "t.dat", status=1).stderr.decode()
     assert "no/such" in err
 

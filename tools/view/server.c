@@ -221,6 +221,15 @@ static int check_session(const char *path)
 	return err;
 }
 
+static int check_source(const char *dir)
+{
+	struct stat st;
+
+	if (stat(dir, &st))
+		return fail_errno(errno, "--source %s: cannot look at that folder", dir);
+	return S_ISDIR(st.st_mode) ? 0 : fail(ENOTDIR, "--source %s: not a folder", dir);
+}
+
 /* POST: the page's session into its file. */
 static enum MHD_Result take_session(struct view_server *s, struct MHD_Connection *con,
 				    const char *data, size_t *bytes, void **state)
@@ -463,7 +472,9 @@ int view_server_start(const struct columns *c, const struct view_server_options 
 	s->opt = *opt;
 	s->wake = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	err = opt->session ? check_session(opt->session) : 0;
+	err = opt->source ? check_source(opt->source) : 0;
+	if (!err && opt->session)
+		err = check_session(opt->session);
 	if (!err)
 		err = mhd_load();
 	if (!err)
