@@ -828,7 +828,13 @@ const tests = {
     await again.locator("#session").setInputFiles({ name: "s.json", mimeType: "application/json", buffer: Buffer.from("{}") });
     await again.waitForSelector(".problem");
     assert.match(await text(again, ".problem"), /no session/);
+    const damaged = Buffer.from(JSON.stringify({ ...JSON.parse(saved), notes: {}, dark: false }));
     await again.close();
+    const third = await open(`file://${redirect}`);
+    await third.locator("#session").setInputFiles({ name: "s.json", mimeType: "application/json", buffer: damaged });
+    await third.waitForSelector(".problem");
+    assert.match(await text(third, ".problem"), /no session/);
+    await third.close();
   },
 
   async a_picture_is_saved() {

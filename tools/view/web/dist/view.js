@@ -3142,6 +3142,9 @@
     }
     if (!s3 || s3.vestige !== "view session" || !s3.range || !isTime(s3.range.from) || !isTime(s3.range.to))
       throw new Error("This file is no session of vestige view.");
+    const lists = [s3.hidden, s3.pinned, s3.closed, s3.plots, s3.notes];
+    if (lists.some((list) => list !== void 0 && !Array.isArray(list)))
+      throw new Error("This file is no session of vestige view.");
     if (s3.version !== 1)
       throw new Error(`This session is of a newer vestige (version ${s3.version}).`);
     return s3;
@@ -3158,7 +3161,7 @@
     layout.grouped = s3.grouped !== false;
     graph.markers = { a: isTime(s3.markers?.a) ? s3.markers.a : null, b: isTime(s3.markers?.b) ? s3.markers.b : null };
     graph.area = s3.area && isTime(s3.area.from) && isTime(s3.area.to) ? s3.area : null;
-    graph.notes = (s3.notes || []).filter((n2) => isTime(n2.ts)).map((n2) => ({ ts: n2.ts, text: String(n2.text) }));
+    graph.notes = (s3.notes || []).filter((n2) => isTime(n2?.ts)).map((n2) => ({ ts: n2.ts, text: String(n2.text) }));
     if (s3.filter)
       v3.setFilter(String(s3.filter.text), !!s3.filter.graph, !!s3.filter.list);
     graph.layOut();

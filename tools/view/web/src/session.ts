@@ -45,6 +45,8 @@ export function readSession(text: string): Session {
     throw new Error("This file is no session of vestige view.");
   }
   if (!s || s.vestige !== "view session" || !s.range || !isTime(s.range.from) || !isTime(s.range.to)) throw new Error("This file is no session of vestige view.");
+  const lists = [s.hidden, s.pinned, s.closed, s.plots, s.notes];
+  if (lists.some((list) => list !== undefined && !Array.isArray(list))) throw new Error("This file is no session of vestige view.");
   if (s.version !== 1) throw new Error(`This session is of a newer vestige (version ${s.version}).`);
   return s;
 }
@@ -60,7 +62,7 @@ export async function openSession(v: Viewer, text: string): Promise<void> {
   layout.grouped = s.grouped !== false;
   graph.markers = { a: isTime(s.markers?.a) ? s.markers.a : null, b: isTime(s.markers?.b) ? s.markers.b : null };
   graph.area = s.area && isTime(s.area.from) && isTime(s.area.to) ? s.area : null;
-  graph.notes = (s.notes || []).filter((n) => isTime(n.ts)).map((n) => ({ ts: n.ts, text: String(n.text) }));
+  graph.notes = (s.notes || []).filter((n) => isTime(n?.ts)).map((n) => ({ ts: n.ts, text: String(n.text) }));
   if (s.filter) v.setFilter(String(s.filter.text), !!s.filter.graph, !!s.filter.list);
   graph.layOut();
   graph.show(s.range.from, s.range.to);
