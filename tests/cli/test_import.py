@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 
-from cli_test import main, need
+from cli_test import Skip, main, need
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -101,35 +101,91 @@ def test_ftrace(w):
 
 
 PERF = """# captured on: today
-prog thread  123/124 [001]    10.000000:     101010 cycles:u:
+prog thread  123/124 [001]    10.000000:       3000 cpu-clock:u:
 \t    55d0 leaf+0x4 (/usr/bin/prog)
 \t    55e0 mid+0x10 (/usr/bin/prog)
 \t    55f0 main+0x1 (/usr/bin/prog)
 
-prog thread  123/124 [001]    10.000003:     101010 cycles:u:
+prog thread  123/124 [001]    10.000003:       3000 cpu-clock:u:
 \t    5600 operator+(x)+0x4 (/usr/lib/libx.so.1)
 \t    55e0 mid+0x20 (/usr/bin/prog)
 \t    55f0 main+0x1 (/usr/bin/prog)
 
 other   130    10.000004:          1 sched:sched_waking: comm=prog pid=124
 
-prog thread  123/124 [000]    10.000010:     101010 cycles:u:
+prog thread  123/124    10.000005: sched:sched_switch: prev_pid=124 prev_state=S
+\tffffffff82265ec8 __schedule+0x628 ([kernel.kallsyms])
+\t    7fbb0cf2 nanosleep+0x17 (/usr/lib/libc.so.6)
+
+prog thread  123/124    10.000005:          1 page-faults:u:
 \t    55f0 main+0x9 (/usr/bin/prog)
 
-prog thread  123/124 [000]    10.000011:     101010 cycles:u:
+prog thread  123/124 [000]    12.000010:       3000 cpu-clock:u:
+\t    55f0 main+0x9 (/usr/bin/prog)
+
+prog thread  123/124 [000]    12.000014:       3000 cpu-clock:u:
 \tffffffff81000000 [unknown] ([unknown])
+
+swapper     0 [000]    12.000015:       3000 cpu-clock:u:
+\tffffffff81000000 idle ([kernel.kallsyms])
+
+swapper     0 [001]    12.000016:       3000 cpu-clock:u:
+\tffffffff81000000 idle ([kernel.kallsyms])
 """
 
 
 def test_perf(w):
-    """A function that is in the stacks of consecutive samples is one call."""
+    """A sample stands for its period; a function that is in the next sample, too, is one call where the two touch.
+    Samples of other events have text and stack, and no time."""
     t = written(w, "perf.txt", PERF)
-    want = {"prog_thread;main;mid;leaf": 3000, "prog_thread;main;mid;operator+(x)": 7000, "prog_thread;main": 1000}
+    want = {"prog_thread;main;mid;leaf": 3000, "prog_thread;main;mid;operator+(x)": 3000, "prog_thread;main": 3000, "prog_thread;[unknown]": 3000,
+            "swapper/0;idle": 3000, "swapper/1;idle": 3000}
     got = {s.replace(" ", "_"): v for s, v in folded(w, t).items() if v}
     assert got == want, got
-    assert {n: c for n, (c, _, _) in profile(w, t).items()} == {"main": 1, "mid": 1, "leaf": 1, "operator+(x)": 1, "[unknown]": 1}
-    report = w.run("report", "--format=trace", t).stdout.decode()
-    assert re.search(r"/\* sched_waking: comm=prog pid=124 \*/", report), report
+    assert {n: c for n, (c, _, _) in profile(w, t).items()} == {"main": 2, "mid": 1, "leaf": 1, "operator+(x)": 1, "[unknown]": 1, "idle": 2}
+    report = w.run("report", t).stdout.decode()
+    for event in ("sched_waking: +comm=prog pid=124", "sched_switch: +prev_pid=124 prev_state=S stack=__schedule<-nanosleep", "page-faults.*stack=main"):
+        assert re.search(event + "$", report, re.M), (event, report)
+    # where the period counts something else, a period is the time between most samples
+    lines = ["p 9 1.%06d: %d cycles:P:\n\t 1 %s (/p)\n\n" % (1000 * i + 900000 * (i > 60), 4000, "ab"[i % 2]) for i in range(100)]
+    assert folded(w, written(w, "c.txt", "".join(lines))) == {"p;a": 50000000, "p;b": 50000000}
+    # and where it has none, too; one that is late gets no more
+    lines = [l.replace(" 4000 cycles", " cycles") for l in lines]
+    assert folded(w, written(w, "d.txt", "".join(lines))) == {"p;a": 50000000, "p;b": 50000000}
+
+
+SLEEPER = r"""
+#include <pthread.h>
+#include <unistd.h>
+volatile unsigned long sum;
+__attribute__((noipa)) static void often(void) { for (int i = 0; i < 4000000; i++) sum += i; }
+__attribute__((noipa)) static void rarely(void) { for (int i = 0; i < 2000000; i++) sum ^= i; }
+static void *work(void *a) { for (int i = 0; i < 12; i++) { often(); rarely(); usleep(20000); } return a; }
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, work, NULL);
+	pthread_join(t, NULL);
+}
+"""
+
+
+def test_perf_report(w):
+    """The shares of functions are perf report's, though threads sleep and wait."""
+    need("perf")
+    prog = w.compile("sleeper", SLEEPER, "-fno-omit-frame-pointer")
+    done = subprocess.run(["perf", "record", "-q", "-g", "-e", "cpu-clock:u", "-o", "p.data", prog], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise Skip("perf may not record: " + done.stdout.decode()[:200])
+
+    def perf(*args):
+        return subprocess.run(["perf", *args, "-i", "p.data"], cwd=w.dir, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
+    table = perf("report", "--stdio", "--no-children", "-g", "none", "--sort", "sym")
+    want = {n: float(share) for share, n in re.findall(r"^ +([\d.]+)% +\[.\] (\S+)", table, re.M)}
+    got = profile(w, written(w, "p.txt", perf("script")))
+    total = sum(own for _, own, _ in got.values())
+    for name in "often", "rarely":
+        assert want[name] > 10 and abs(100 * got[name][1] / total - want[name]) < 2, (name, got[name], total, want)
 
 
 KFT = """Kernel Instrumentation Run ID 3
