@@ -90,6 +90,30 @@ def test_flags_of_android(w):
         assert why in w.run("atrace", *args, status=2).stderr, args
 
 
+def test_ends_before(w):
+    """What a process recorded is printed where it ends first; the next one of its session is traced anew."""
+    prog = w.compile("marked", PROGRAM, "-I" + os.environ["SOURCE_DIR"] + "/include")
+    for way in "attached", "lone", "of a session", "of a session":
+        command = [prog] if way == "attached" else [BIN, "run", "lone" if way == "lone" else "shop", "--", prog]
+        p = subprocess.Popen(command, env=w.env, cwd=w.dir)
+        try:
+            if way != "attached":
+                until(lambda: os.path.isdir(w.areas) and any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
+            which = ("--session", "shop") if way == "of a session" else ("-P", p.pid)
+            s = subprocess.Popen([BIN, "atrace", *map(str, which), "-t", "1000", "gfx"], env=w.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            until(lambda: b"[gfx]" in w.run("get", "-P", p.pid, "atrace_tags", status=None).stdout)
+            until(lambda: len(w.run("show", "-P", p.pid, "-B", "atrace", status=None).stdout.splitlines()) > 20)
+        finally:
+            p.kill()
+            p.wait()
+        out, said = s.communicate(timeout=60)
+        assert s.returncode == 0 and b"has ended" in said, (way, said)
+        pids = {int(pid) for pid in re.findall(r"tracing_mark_write: B\|(\d+)\|frame", out.decode())}
+        assert pids == {p.pid}, (way, pids, p.pid)
+    w.run("clean")
+    os.unlink(os.path.join(w.areas, "session.shop"))
+
+
 # It is attached to while it runs: all functions of the headers that have marked nothing until then work.
 LATE = r"""
 #include <unistd.h>

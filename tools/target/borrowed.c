@@ -163,7 +163,9 @@ static void put_back(const struct row *r)
 
 	if (!t)
 		return;
-	if (t->ops->lives(t) && (kernel || start_of(t) == r->start)) {
+	if (t->ops->grows && r->kind == 'i') { /* processes that come would find it */
+		t->ops->rmdir(t, r->path);
+	} else if (t->ops->lives(t) && (kernel || start_of(t) == r->start)) {
 		const char *text = r->text ? r->text : "";
 
 		if (r->kind == 's')

@@ -187,6 +187,15 @@ static void forget_instance(struct session *inside)
 	pthread_mutex_unlock(&inside->lock);
 }
 
+/* A dead member makes no request: its area of the instance is removed. Return: 0 or -errno. */
+static int remove_dead(const struct image *member, const char *instance)
+{
+	char name[sizeof(member->name) + 1 + AREA_INSTANCE_BYTES];
+
+	snprintf(name, sizeof(name), "%s%c%s", member->name, AREA_INSTANCE_MARK, instance);
+	return unlinkat(member->dir.fd, name, 0) ? -errno : 0;
+}
+
 /* Locked. */
 static int remove_instance(struct session *s, const char *instance)
 {
@@ -195,8 +204,9 @@ static int remove_instance(struct session *s, const char *instance)
 	writes_forget_instance(&s->writes, instance);
 	session_show_writes(s);
 	for (unsigned int i = 0; i < s->nr_members; i++) {
-		int one = process_lives(s->members[i]) ? process_rmdir(s->members[i], instance)
-						       : -ESRCH;
+		int one = process_lives(s->members[i])
+				  ? process_rmdir(s->members[i], instance)
+				  : remove_dead(&s->members[i]->image, instance);
 
 		nr += !one;
 		if (one && one != -ESRCH && one != -ENOENT)
