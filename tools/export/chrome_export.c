@@ -2,15 +2,17 @@
 /*
  * Chrome's trace event format ("Trace Event Format", the JSON object form), as chrome://tracing,
  * Perfetto's viewer and many others read it: an event of phase X for each call, i for each other
- * record, M for names. Times are microseconds with three decimals. Tests: tests/cli/test_export.py.
+ * record, M for names; atrace's marks are B and E, b and e, C. Times are microseconds with three decimals. Tests: tests/cli/test_export.py.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
 #include "tools/export/call_export.h"
+#include "tools/text/atrace_mark.h"
 #include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/json.h"
@@ -155,15 +157,48 @@ static void chrome_call(struct call_export *x, const struct call *call, const st
 	out_text(&x->o, "}");
 }
 
+static void put_mark(struct call_export *x, const struct record *rec,
+		     const struct atrace_mark *mark)
+{
+	static const char kinds[] = "BESFC", phases[] = "BEbeC";
+	struct out *o = &x->o;
+
+	out_printf(o, "{\"ph\":\"%c\",\"cat\":\"atrace\",\"pid\":%d,\"tid\":%d,\"ts\":",
+		   phases[strchr(kinds, mark->kind) - kinds], (int)process_of(x, rec->pid),
+		   (int)rec->pid);
+	put_us(o, rec->ts);
+	if (mark->kind != 'E') {
+		char *name = strndup(mark->name, mark->name_bytes);
+
+		if (!name)
+			x->err = fail(ENOMEM, "out of memory");
+		out_text(o, ",\"name\":");
+		json_put(o, name ? name : "");
+		free(name);
+	}
+	if (mark->kind == 'S' || mark->kind == 'F') {
+		out_text(o, ",\"id\":");
+		json_put(o, mark->whole);
+	}
+	if (mark->kind == 'C')
+		out_printf(o, ",\"args\":{\"value\":%lld}", strtoll(mark->number, NULL, 10));
+	out_text(o, "}");
+}
+
 static void chrome_other(struct call_export *x, const struct record *rec)
 {
 	struct chrome *own = x->own;
 	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
+	struct atrace_mark mark;
 
 	x->err = other_text_take(own->text, rec, &name, &text);
 	if (!x->err)
 		name_thread(x, rec->pid);
 	next_event(x);
+	if (!x->err && atrace_mark_of(rec, text, &mark)) {
+		put_mark(x, rec, &mark);
+		return;
+	}
 	out_text(&x->o, "{\"ph\":\"i\",\"s\":\"t\",\"name\":");
 	json_put(&x->o, name);
 	out_printf(&x->o, ",\"pid\":%d,\"tid\":%d,\"ts\":", (int)process_of(x, rec->pid),

@@ -6,7 +6,7 @@
  *
  * Switches, wake-ups, frequencies and idle states are the kernel's events, too, of which Perfetto
  * makes states of threads and counters of CPUs; a wake-up is a flow from the thread that wakes to
- * the next run of the thread that is woken. Marks of counters are counters. Tests:
+ * the next run of the thread that is woken. atrace's marks are slices and counters. Tests:
  * tests/cli/test_export.py, tests/cli/test_export_perfetto.py, with protoc.
  */
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include "tools/export/call_export.h"
 #include "tools/export/perfetto_kernel.h"
 #include "tools/export/protobuf.h"
+#include "tools/text/atrace_mark.h"
 #include "tools/text/other_text.h"
 #include "tools/reader/perfetto_fields.h"
 #include "tools/reader/tasks.h"
@@ -280,35 +281,74 @@ static uint64_t put_kernel(struct call_export *x, const struct record *rec)
 	return w->flow = ++own->nr_flows;
 }
 
-/* A mark C|PID|NAME|VALUE, of atrace and vestige/atrace.h. */
-static void put_counter(struct call_export *x, const struct record *rec, const char *text)
+static void describe(struct call_export *x, uint64_t uuid, const char *name, size_t bytes,
+		     uint64_t parent, bool counter)
 {
 	struct perfetto *own = x->own;
-	const char *name, *value;
-	char *end, of[128];
-	uint64_t uuid;
-	long long v;
+	char of[128];
 
-	if (strncmp(text, "C|", 2) || !(name = strchr(text + 2, '|')) ||
-	    !(value = strrchr(name + 1, '|')) || value - name > (ptrdiff_t)sizeof(of))
-		return;
-	v = strtoll(value + 1, &end, 10);
-	if (end == value + 1 || *end)
-		return;
-	/* a thread's is odd, a stack's has the highest bit */
-	uuid = hash_bytes(HASH_BYTES_SEED, text + 2, (size_t)(value - text) - 2) & INT64_MAX &
-	       ~UINT64_C(1);
-	if (is_new_track(x, uuid)) {
-		snprintf(of, sizeof(of), "%.*s", (int)(value - name - 1), name + 1);
-		protobuf_number(&own->part, DESCRIPTOR_UUID, uuid);
-		protobuf_text(&own->part, DESCRIPTOR_NAME, of);
-		protobuf_clear(&own->inner);
+	snprintf(of, sizeof(of), "%.*s", (int)(bytes < sizeof(of) ? bytes : sizeof(of)), name);
+	protobuf_number(&own->part, DESCRIPTOR_UUID, uuid);
+	protobuf_text(&own->part, DESCRIPTOR_NAME, of);
+	if (parent)
+		protobuf_number(&own->part, DESCRIPTOR_PARENT, parent);
+	protobuf_clear(&own->inner);
+	if (counter)
 		protobuf_message(&own->part, DESCRIPTOR_COUNTER, &own->inner);
-		put_descriptor(x);
+	put_descriptor(x);
+}
+
+/*
+ * The track of a mark: a counter and an asynchronous section have one of their own, a section is on its thread's.
+ * Where the thread has calls, sections have a track beneath it, since they need not nest with them.
+ */
+static uint64_t mark_track(struct call_export *x, const struct record *rec,
+			   const struct atrace_mark *mark)
+{
+	uint64_t thread = thread_uuid(x, rec->pid), uuid;
+	size_t bytes = mark->whole ? strlen(mark->whole) : 0;
+
+	if (mark->kind == 'B' || mark->kind == 'E') {
+		uuid = thread | 2;
+		if (!x->v->r->graph)
+			return thread;
+		if (is_new_track(x, uuid))
+			describe(x, uuid, "sections", strlen("sections"), thread, false);
+		return uuid;
 	}
-	protobuf_number(&own->part, EVENT_TYPE, TYPE_COUNTER);
-	protobuf_number(&own->part, EVENT_TRACK, uuid);
-	protobuf_number(&own->part, EVENT_COUNTER, (uint64_t)v);
+	if (mark->kind == 'C')
+		bytes -= strlen(mark->number) + 1;
+	/* a thread's is odd, a stack's has the highest bit */
+	uuid = hash_bytes(HASH_BYTES_SEED ^ (mark->kind == 'C'), mark->whole, bytes) & INT64_MAX &
+	       ~UINT64_C(1);
+	if (is_new_track(x, uuid))
+		describe(x, uuid, mark->name, mark->name_bytes, 0, mark->kind == 'C');
+	return uuid;
+}
+
+static void put_mark(struct call_export *x, const struct record *rec,
+		     const struct atrace_mark *mark)
+{
+	struct perfetto *own = x->own;
+	uint64_t track = mark_track(x, rec, mark);
+	bool begins = mark->kind == 'B' || mark->kind == 'S';
+	char *name;
+
+	protobuf_number(&own->part, EVENT_TYPE,
+			mark->kind == 'C' ? TYPE_COUNTER
+			: begins	  ? TYPE_BEGIN
+					  : TYPE_END);
+	protobuf_number(&own->part, EVENT_TRACK, track);
+	if (mark->kind == 'C')
+		protobuf_number(&own->part, EVENT_COUNTER,
+				(uint64_t)strtoll(mark->number, NULL, 10));
+	if (begins) {
+		name = strndup(mark->name, mark->name_bytes);
+		if (!name)
+			x->err = fail(ENOMEM, "out of memory");
+		protobuf_text(&own->part, EVENT_NAME, name ? name : "");
+		free(name);
+	}
 	put_event(x, rec->ts);
 }
 
@@ -318,10 +358,16 @@ static void perfetto_other(struct call_export *x, const struct record *rec)
 	uint64_t track = thread_uuid(x, rec->pid);
 	const char *name, *text, *buffer = call_export_record_buffer(x, rec);
 	uint64_t flow = put_kernel(x, rec);
+	struct atrace_mark mark;
 
 	if (x->err)
 		return;
 	x->err = other_text_take(own->text, rec, &name, &text);
+	if (!x->err && atrace_mark_of(rec, text, &mark)) {
+		put_mark(x, rec, &mark);
+		if (mark.kind != 'C') /* importers leave counters out */
+			return;
+	}
 	protobuf_number(&own->part, EVENT_TYPE, TYPE_INSTANT);
 	protobuf_number(&own->part, EVENT_TRACK, track);
 	protobuf_text(&own->part, EVENT_NAME, name);
@@ -338,7 +384,6 @@ static void perfetto_other(struct call_export *x, const struct record *rec)
 	if (flow)
 		protobuf_fixed64(&own->part, EVENT_FLOWS, flow);
 	put_event(x, rec->ts);
-	put_counter(x, rec, text);
 }
 
 static void perfetto_free(struct call_export *x)

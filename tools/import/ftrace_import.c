@@ -13,6 +13,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/import/import.h"
+#include "tools/text/atrace_mark.h"
 
 struct line {
 	char *comm, *text; /* text: behind the stamp */
@@ -105,16 +106,15 @@ static bool parse(struct line *l, char *text)
 /* Of a mark that is a call. Return: 1 it is none. */
 static int take_mark(struct import *im, const struct line *l, int32_t thread)
 {
-	const char *mark = l->text, *name;
+	struct atrace_mark mark;
 	uint64_t ip;
 	int err;
 
-	if (*mark == 'E' && (!mark[1] || mark[1] == '|' || mark[1] == ' '))
-		return import_leave(im, l->cpu, thread, l->ts);
-	name = *mark == 'B' && mark[1] == '|' ? strchr(mark + 2, '|') : NULL;
-	if (!name)
+	if (!atrace_mark_parse(l->text, &mark) || (mark.kind != 'B' && mark.kind != 'E'))
 		return 1;
-	err = import_function(im, name + 1, NULL, &ip);
+	if (mark.kind == 'E')
+		return import_leave(im, l->cpu, thread, l->ts);
+	err = import_function(im, mark.name, NULL, &ip);
 	return err ? err : import_enter(im, l->cpu, thread, l->ts, ip);
 }
 
