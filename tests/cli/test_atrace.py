@@ -86,7 +86,8 @@ def test_atrace(w):
 def test_flags_of_android(w):
     """What has another form here is refused with it."""
     for args, why in ((["-a", "app"], b"-P names the process"), (["-f", "file"], b"$(cat FILE)"), (["-k", "vfs_read"], b"vestige record -k -p function"),
-                      (["-n"], b"Ctrl-C ends the wait"), (["-b", "0", "gfx"], b"-b"), (["-b", "x", "gfx"], b"-b"), (["-t", "nan", "gfx"], b"-t")):
+                      (["-n"], b"Ctrl-C ends the wait"), (["-b", "0", "gfx"], b"-b"), (["-b", "x", "gfx"], b"-b"), (["-t", "nan", "gfx"], b"-t"),
+                      (["-o", "/dev/full", "gfx"], b"leave -o out"), (["--async_stop", "-s", "1"], b"-s goes"), (["-l", "-t", "1"], b"-l goes")):
         assert why in w.run("atrace", *args, status=2).stderr, args
 
 

@@ -105,7 +105,7 @@ def test_diff(w):
     text = dot(w, "--diff", "old.dat", "t.dat")
     n = names(text)
     assert {"only_old", "only_new"} <= set(n.values()), text
-    assert re.search(r'label="only_new.*1 calls \(\+1\)".*bold', text) and re.search(r'label="only_old.*0 calls \(-1\)".*dotted', text), text
+    assert re.search(r'label="only_new.*1 call \(\+1\)".*bold', text) and re.search(r'label="only_old.*0 calls \(-1\)".*dotted', text), text
     assert re.search(r'label="ping.*4 calls \(\+0\)"', text), text
     svg(text)
 

@@ -432,16 +432,16 @@ static void test_durations(void **state)
 {
 	static const struct {
 		uint64_t ns;
-		const char *text;
-	} puts[] = {{0, "  0.000 us"},
-		    {999, "  0.999 us"},
-		    {1234, "  1.234 us"},
-		    {999999, "999.999 us"},
-		    {1000000, "  1.000 ms"},
-		    {12345678901, " 12.345  s"},
-		    {UINT64_C(90000000000), "  1.500  m"},
-		    {UINT64_C(7200000000000), "  2.000  h"},
-		    {UINT64_MAX, "999.999  h"}};
+		const char *text, *words;
+	} puts[] = {{0, "  0.000 us", "0.000 us"},
+		    {999, "  0.999 us", "0.999 us"},
+		    {1234, "  1.234 us", "1.234 us"},
+		    {999999, "999.999 us", "999.999 us"},
+		    {1000000, "  1.000 ms", "1.000 ms"},
+		    {12345678901, " 12.345  s", "12.345 s"},
+		    {UINT64_C(90000000000), "  1.500  m", "1.500 m"},
+		    {UINT64_C(7200000000000), "  2.000  h", "2.000 h"},
+		    {UINT64_MAX, "999.999  h", "999.999 h"}};
 	static const struct {
 		const char *text;
 		uint64_t ns;
@@ -460,6 +460,8 @@ static void test_durations(void **state)
 	for (unsigned int i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
 		duration_put(to, puts[i].ns);
 		assert_string_equal(to, puts[i].text);
+		duration_text(to, puts[i].ns);
+		assert_string_equal(to, puts[i].words);
 	}
 	for (unsigned int i = 0; i < sizeof(parses) / sizeof(parses[0]); i++) {
 		assert_true(duration_parse(parses[i].text, 1000, &ns, NULL));

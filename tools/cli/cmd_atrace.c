@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -528,6 +529,7 @@ static const struct flag flags[] = {
 static int check(const struct command *c)
 {
 	bool takes_up = at.async_dump || at.async_stop;
+	struct stat st;
 
 	if (at.list + at.async_start + at.async_dump + at.async_stop > 1)
 		return options_wrong(
@@ -545,9 +547,19 @@ static int check(const struct command *c)
 	if (at.async_start && (at.output || at.compress))
 		return options_wrong(c, "--async_start prints nothing: -o and -z go with "
 					"--async_dump and --async_stop");
+	if (at.list && (at.seconds >= 0 || at.sleep > 0 || at.output || at.compress))
+		return options_wrong(c, "-l goes without -t, -s, -o and -z");
+	if (at.sleep > 0 && takes_up)
+		return options_wrong(c, "-s goes without --async_dump and --async_stop: they wait "
+					"for nothing");
 	if (at.seconds >= 0 && (at.async_start || takes_up))
 		return options_wrong(c, "-t goes without --async_start, --async_dump and "
 					"--async_stop: nothing is waited for");
+	if (at.output && !stat(at.output, &st) && !S_ISREG(st.st_mode))
+		return options_wrong(c,
+				     "-o %s is no file: name one, or leave -o out, then stdout "
+				     "has the text",
+				     at.output);
 	if (at.compress && !at.output && isatty(STDOUT_FILENO))
 		return options_wrong(c, "-z is not for a terminal: name a file with -o");
 	return -1;

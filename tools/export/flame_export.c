@@ -93,17 +93,17 @@ static void put_box(struct flame *f, const char *name, uint64_t ns, uint64_t cal
 {
 	struct out *o = &f->x->o;
 	double share = (double)ns / (double)f->all, x = (double)before / (double)f->all;
-	char time[DURATION_WIDTH + 1] = {0};
+	char time[DURATION_WIDTH + 1];
 
-	duration_put(time, ns);
+	duration_text(time, ns);
 	out_printf(o, "<g class=\"f\" data-d=\"%u\" data-x=\"%.6f\" data-w=\"%.6f\" data-n=\"", row,
 		   x * 1000, share * 1000);
 	xml_put(o, name);
 	out_text(o, "\"><title>");
 	xml_put(o, name);
-	out_printf(o, "\n%s, %.2f %%", time + strspn(time, " "), share * 100);
+	out_printf(o, "\n%s, %.2f %%", time, share * 100);
 	if (calls)
-		out_printf(o, ", %" PRIu64 " calls", calls);
+		out_printf(o, ", %" PRIu64 " call%s", calls, calls == 1 ? "" : "s");
 	out_printf(o, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"",
 		   x * WIDTH, TOP + (f->rows - 1 - row) * ROW, share * WIDTH, ROW - 1);
 	put_colour(o, name);

@@ -442,19 +442,14 @@ static bool since(const struct hang *h, const struct thread *t, uint64_t *ns)
 
 static void put_since(const struct hang *h, struct out *o, const struct thread *t)
 {
-	char text[DURATION_WIDTH];
-	size_t i, n = 0;
+	char text[DURATION_WIDTH + 1];
 	uint64_t ns;
 
 	if (!since(h, t, &ns))
 		return;
-	duration_put(text, ns);
-	/* it is a column's; here one space each is enough */
-	for (i = 0; i < sizeof(text); i++)
-		if (text[i] != ' ' || (n && text[n - 1] != ' '))
-			text[n++] = text[i];
+	duration_text(text, ns);
 	out_text(o, " for ");
-	out_write(o, text, n);
+	out_text(o, text);
 }
 
 static void put_thread(const struct hang *h, struct out *o, const struct thread *t)

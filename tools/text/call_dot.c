@@ -342,10 +342,10 @@ static void put_text(struct out *o, const char *text)
 
 static void put_time(struct out *o, uint64_t ns)
 {
-	char time[DURATION_WIDTH + 1] = {0};
+	char time[DURATION_WIDTH + 1];
 
-	duration_put(time, ns);
-	out_text(o, time + strspn(time, " "));
+	duration_text(time, ns);
+	out_text(o, time);
 }
 
 /* " (+1.2 ms)" of a time, against the older one. */
@@ -379,7 +379,7 @@ static void put_node(struct out *o, const struct dot_graph *g, const struct dot_
 		if (g->with_old)
 			put_change(o, n->now.total, n->old.total);
 	}
-	out_printf(o, "\\n%" PRIu64 " calls", n->now.calls);
+	out_printf(o, "\\n%" PRIu64 " call%s", n->now.calls, n->now.calls == 1 ? "" : "s");
 	if (g->with_old) {
 		out_printf(o, " (%+" PRId64 ")", (int64_t)(n->now.calls - n->old.calls));
 		share = most ? (double)difference(now, old) / (double)most : 0;

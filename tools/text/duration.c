@@ -43,6 +43,18 @@ void duration_put(char to[DURATION_WIDTH], uint64_t ns)
 	to[9] = units[u].unit[1];
 }
 
+void duration_text(char to[DURATION_WIDTH + 1], uint64_t ns)
+{
+	char column[DURATION_WIDTH];
+	size_t n = 0;
+
+	duration_put(column, ns);
+	for (size_t i = 0; i < sizeof(column); i++)
+		if (column[i] != ' ' || (n && to[n - 1] != ' '))
+			to[n++] = column[i];
+	to[n] = '\0';
+}
+
 bool duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns, const char **end)
 {
 	static const struct {
