@@ -101,6 +101,13 @@ def test_states(w):
         tracer.terminate()
         tracer.wait()
         ends(p)
+    # both look in a folder that cannot be made
+    env = dict(w.env)
+    w.env["VESTIGE_DIR"] = w.path("missing/areas")
+    with Program(w) as p:
+        refused(w, p.pid, "mkdir -p -m 700 " + w.path("missing/areas"), "No such file or directory")
+        ends(p)
+    w.env = env
     gone = subprocess.Popen(["true"])
     is_in("Z", gone.pid)
     p = w.run("attach", gone.pid, status=1)

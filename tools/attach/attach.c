@@ -471,6 +471,22 @@ static void use_our_folder(void)
 		unsetenv("VESTIGE_DIR");
 }
 
+/* The engine makes the folder that VESTIGE_DIR names, not the folders above it. */
+static int check_our_folder(void)
+{
+	const char *env = getenv("VESTIGE_DIR"), *slash = env ? strrchr(env, '/') : NULL;
+	char above[PATH_MAX];
+
+	if (!slash || slash == env || !access(env, F_OK) || errno != ENOENT)
+		return 0;
+	snprintf(above, sizeof(above), "%.*s", (int)(slash - env), env);
+	if (!access(above, F_OK) || errno != ENOENT)
+		return 0;
+	return fail_errno(ENOENT,
+			  "there is no folder %s, which VESTIGE_DIR names: mkdir -p -m 700 %s", env,
+			  env);
+}
+
 /* Its areas are in the folder that its environment names. */
 static int use_its_folder(int pid)
 {
@@ -502,7 +518,7 @@ static int use_its_folder(int pid)
 			    "process %d has another root, and below that no /dev/shm for what is "
 			    "recorded: make one (mode 1777)",
 			    pid);
-	return 0;
+	return check_our_folder();
 }
 
 /* The agent answers: wake it. @slept: whether it was asleep. */
