@@ -56,8 +56,9 @@ def test_marks(w):
                 sections[begun["name"]].append(round(1000 * (e["ts"] - begun["ts"])))
         check(sections)
         assert [e["name"] for e in open_] == ["left open"]
-        for ph in "be":
-            assert len({e["id"] for e in events if e["ph"] == ph and e["name"] == 'request, "slow"'}) == 20, ph
+        times = {ph: {e["id"]: e["ts"] for e in events if e["ph"] == ph and e["name"] == 'request, "slow"'} for ph in "be"}
+        assert len(times["b"]) == 20 and times["b"].keys() == times["e"].keys(), times
+        assert min(times["e"][i] - times["b"][i] for i in times["b"]) >= 1500, times
         assert [e["args"]["value"] for e in events if e["ph"] == "C" and e["name"] == "rows"] == list(range(-5, 15))
         assert not [e for e in events if e["ph"] == "i"]
 
