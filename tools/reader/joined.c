@@ -26,7 +26,8 @@ static struct joined *of(struct reader *r)
 	return (struct joined *)r;
 }
 
-bool reader_is_clock_mark(const struct record *rec)
+/* Is the record, of any buffer, one that `record -k` wrote to compare clocks? */
+static bool is_clock_mark(const struct record *rec)
 {
 	size_t n = strlen(READER_CLOCK_MARK);
 
@@ -43,7 +44,7 @@ static int read_further(struct stream *s, struct reader_cpu_stats *stats, struct
 	while (!kept && (n = reader_read(s->of, s->cpu, out, max)) > 0) {
 		for (int i = 0; i < n; i++) {
 			s->lost = record_lost_sum(s->lost, out[i].lost);
-			if (reader_is_clock_mark(&out[i]))
+			if (is_clock_mark(&out[i]))
 				continue;
 			out[kept] = out[i];
 			out[kept].lost = s->lost;

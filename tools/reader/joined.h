@@ -27,10 +27,4 @@ unsigned int reader_join_cpu(const struct reader *r, unsigned int stream);
  */
 const char *reader_buffer_name(const struct reader *r, unsigned int buffer);
 
-/*
- * reader_is_clock_mark() - is the record, of any buffer, one that `record -k` wrote to compare clocks
- * (READER_CLOCK_MARK)? It is none of the program's or the kernel's.
- */
-bool reader_is_clock_mark(const struct record *rec);
-
 #endif
