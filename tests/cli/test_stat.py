@@ -3,6 +3,7 @@
 """vestige stat prints trace-cmd's text for the kernel, in instances of the test, and the same kind
 of text for a process."""
 import contextlib
+import json
 import os
 import subprocess
 
@@ -54,9 +55,25 @@ def test_as_trace_cmd(w):
             write("200", a, "per_cpu/cpu0/buffer_size_kb")
             assert os.cpu_count() == 1 or "CPU 0 buffer size" in same("-B", one)
             assert "---------------\n" in same("-B", one, "-B", two, theirs=("-B", two, "-B", one))
+            # triggers set, no event on; a filter that the kernel refused
+            write("0", a, "events/enable")
+            write("traceoff", a, "events/sched/sched_wakeup/trigger")
+            assert "Events:\n  (none enabled)\n" in same("-B", one)
+            write("1", a, "events/irq/enable")
+            assert " Individual events:" not in same("-B", one)
+            with contextlib.suppress(OSError):
+                write("vec > nosuch", a, "events/irq/softirq_entry/filter")
+            text = same("-B", one)
+            assert 'softirq_entry "vec > nosuch\n' in text and "\nError log:\n[" in text, text
+            found = json.loads(w.run("stat", "-k", "--json", "-B", one).stdout)[0]
+            lines = {f["event"]: len(f["text"].splitlines()) for f in found["filters"]}
+            assert lines == {"irq:softirq_entry": 3, "sched:sched_switch": 1}, found["filters"]
+            assert len(found["triggers"]) == 2, found["triggers"]
             assert "   nostacktrace\n" in same("-o", "-B", one)
         finally:
-            write("!stacktrace", a, "events/sched/sched_wakeup/trigger")
+            for trigger in "!stacktrace", "!traceoff":
+                with contextlib.suppress(OSError):
+                    write(trigger, a, "events/sched/sched_wakeup/trigger")
             write("0", a, "events/enable")
         # others make and remove instances meanwhile
         assert f" {one}\n" in w.run("stat", "-k").stdout.decode()

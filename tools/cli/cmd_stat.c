@@ -40,7 +40,9 @@ static char *text_of(struct target *t, const char *path)
 		free(text.at);
 		return NULL;
 	}
-	text.at[text.n - (text.at[text.n - 1] == '\n')] = '\0';
+	while (text.n && text.at[text.n - 1] == '\n')
+		text.n--;
+	text.at[text.n] = '\0';
 	return text.at;
 }
 
@@ -100,67 +102,88 @@ static void each_event(struct target *t, const char *system, const char *file,
 	free(names);
 }
 
-static void put_lines(const char *title, const char *system, const char *event, char *text,
+/* What a filter or trigger file holds: NULL nothing. A filter with an error has several lines. */
+static char *value_of(char *text)
+{
+	while (*text == '#')
+		text = strchr(text, '\n') ? strchr(text, '\n') + 1 : text + strlen(text);
+	return *text && strcmp(text, "none") ? text : NULL;
+}
+
+static void put_value(const char *title, const char *system, const char *event, char *text,
 		      void *arg)
 {
 	bool *first = arg;
-	char *l;
 
-	while ((l = line(&text))) {
-		if (!strcmp(l, "none"))
-			continue;
-		if (*first)
-			printf("\n%s:\n", title);
-		*first = false;
-		printf("  %s:%s \"%s\"\n", system, event, l);
-	}
+	text = value_of(text);
+	if (!text)
+		return;
+	if (*first)
+		printf("\n%s:\n", title);
+	*first = false;
+	printf("  %s:%s \"%s\"\n", system, event, text);
 }
 
 static void put_filter(const char *system, const char *event, char *text, void *arg)
 {
-	put_lines("Filters", system, event, text, arg);
+	put_value("Filters", system, event, text, arg);
 }
 
 static void put_trigger(const char *system, const char *event, char *text, void *arg)
 {
-	put_lines("Triggers", system, event, text, arg);
+	put_value("Triggers", system, event, text, arg);
+}
+
+/* What is printed of the events that are on. */
+struct enabled {
+	const char *title;
+	bool any, any_of_system;
+};
+
+static void put_title(struct enabled *e)
+{
+	if (!e->any)
+		printf(" %s:\n", e->title);
+	e->any = true;
 }
 
 static void put_enabled(const char *system, const char *event, char *text, void *arg)
 {
-	bool *first = arg;
+	struct enabled *e = arg;
 
 	if (*text != '1')
 		return;
-	if (*first)
+	put_title(e);
+	if (!e->any_of_system)
 		printf("    %s\n", system);
-	*first = false;
+	e->any_of_system = true;
 	printf("        %s\n", event);
 }
 
-/* The systems whose file enable begins with @state: by name, or those of their events that are on. */
-static void put_systems(struct target *t, char state, const char *title)
+/*
+ * The systems whose file enable begins with @state: by name, or those of their events that are on.
+ * A trigger alone makes that X, too. Return: whether there is one.
+ */
+static bool put_systems(struct target *t, char state, const char *title)
 {
 	char *names = names_in(t, "events", true), *rest = names, *name, *text;
+	struct enabled e = {.title = title};
 	char path[300];
-	bool any = false, first;
 
 	while ((name = line(&rest))) {
 		snprintf(path, sizeof(path), "events/%s/enable", name);
 		text = text_of(t, path);
-		if (text && *text == state) {
-			if (!any)
-				printf(" %s:\n", title);
-			any = true;
-			first = true;
-			if (state == '1')
-				printf("   %s\n", name);
-			else
-				each_event(t, name, "enable", put_enabled, &first);
+		e.any_of_system = false;
+		if (text && *text == state && state == '1') {
+			put_title(&e);
+			printf("   %s\n", name);
+		} else if (text && *text == state) {
+			each_event(t, name, "enable", put_enabled, &e);
 		}
 		free(text);
 	}
 	free(names);
+	return e.any;
 }
 
 static void put_events(struct target *t)
@@ -173,8 +196,10 @@ static void put_events(struct target *t)
 	} else if (*on == '1') {
 		printf(" All enabled\n");
 	} else {
-		put_systems(t, '1', "Individual systems");
-		put_systems(t, 'X', "Individual events");
+		bool any = put_systems(t, '1', "Individual systems");
+
+		if (!(put_systems(t, 'X', "Individual events") || any))
+			printf("  (none enabled)\n");
 	}
 	free(on);
 }
@@ -312,20 +337,30 @@ static void json_file(struct json *j, struct target *t, const char *path, const 
 	free(text);
 }
 
-static void json_event_lines(const char *system, const char *event, char *text, void *arg)
+static void json_event_text(struct json *j, const char *system, const char *event, const char *text)
 {
-	struct json *j = arg;
-	char name[300], *l;
+	char name[300];
 
-	while ((l = line(&text))) {
-		if (!strcmp(l, "none"))
-			continue;
-		snprintf(name, sizeof(name), "%s:%s", system, event);
-		json_open(j, NULL, '{');
-		json_text(j, "event", name);
-		json_text(j, "text", l);
-		json_close(j, '}');
-	}
+	snprintf(name, sizeof(name), "%s:%s", system, event);
+	json_open(j, NULL, '{');
+	json_text(j, "event", name);
+	json_text(j, "text", text);
+	json_close(j, '}');
+}
+
+static void json_filter(const char *system, const char *event, char *text, void *arg)
+{
+	text = value_of(text);
+	if (text)
+		json_event_text(arg, system, event, text);
+}
+
+static void json_trigger(const char *system, const char *event, char *text, void *arg)
+{
+	char *l;
+
+	while ((l = line(&text)))
+		json_event_text(arg, system, event, l);
 }
 
 static void json_options(struct json *j, struct target *t)
@@ -371,10 +406,10 @@ static void put_json(struct target *t, const char *name, struct stat_of *s, cons
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		(files[i].lines ? json_lines : json_file)(&s->j, t, files[i].path, files[i].name);
 	json_open(&s->j, "filters", '[');
-	each_event(t, NULL, "filter", json_event_lines, &s->j);
+	each_event(t, NULL, "filter", json_filter, &s->j);
 	json_close(&s->j, ']');
 	json_open(&s->j, "triggers", '[');
-	each_event(t, NULL, "trigger", json_event_lines, &s->j);
+	each_event(t, NULL, "trigger", json_trigger, &s->j);
 	json_close(&s->j, ']');
 	if (s->flags.options)
 		json_options(&s->j, t);
@@ -426,10 +461,10 @@ static int put(struct target *t, const char *name, void *arg)
 	put_latency(t);
 	put_file(t, "kprobe_events", "Kprobe events", " ");
 	put_file(t, "uprobe_events", "Uprobe events", " ");
-	put_file(t, "error_log", "Error log", " ");
 	if (s->flags.options)
 		put_options(t);
 	printf("\nTracing is %s\n\n", *on == '1' ? "enabled" : "disabled");
+	put_file(t, "error_log", "Error log", "");
 	if (!name)
 		put_instances(t);
 	free(on);
