@@ -23,6 +23,12 @@ def test_kernel(w):
                   ["-e", "sched:sched_switch$", "-l"], ["-e", "sched:sched_switch$", "-R"]):
         ours, theirs = w.run("list", "-k", *words).stdout.decode(), trace_cmd(*words)
         assert sorted(ours.split()) == sorted(theirs.split()) and len(ours) > 3, (words, ours[:300], theirs[:300])
+    # these list events, without -e too
+    every = w.run("list", "-k", "-F").stdout
+    assert every.count(b"\nname: ") + every.startswith(b"name: ") == len(w.run("list", "-k", "-e").stdout.splitlines()) > 500
+    for flag in "-F", "--full", "-l", "-R":
+        got = w.run("list", "-k", flag, "sched:sched_switch$").stdout
+        assert got == w.run("list", "-k", "-e", "sched:sched_switch$", flag).stdout and got, flag
     for words in (["-O"], ["-c"]):
         assert w.run("list", *words).stdout.decode() == trace_cmd(*words), words
     # in the order in which the folder lists them
@@ -52,7 +58,7 @@ def test_process(w):
         assert w.run("list", *at, "-B").stdout == b"one\n"
         w.run("list", *at, "--instance", "one", "-t")
         w.run("reset", *at, "-B", "one", "-d")
-    assert b"-F, --full, -l and -R go with -e" in w.run("list", "-F", status=2).stderr
+    assert b"leave out -f" in w.run("list", "-f", "-F", status=2).stderr
     assert b"no regular expression" in w.run("list", "-k", "-e", "(", status=1).stderr
     assert b"say what to list" in w.run("list", status=2).stderr
 

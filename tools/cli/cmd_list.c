@@ -287,27 +287,35 @@ static int list_functions(const struct options *opt, char **argv)
 	return out_end_stdout(&l.o, err, "the functions");
 }
 
+/* These flags list events, with -e and without it. */
+static bool is_about_events(const struct list_target *l)
+{
+	return l->fields || l->full || l->filters || l->triggers;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct options opt = {0};
 	struct control_which which = {0};
 	void *to[] = {&opt, &which};
 	int status = options_parse(c, to, &argc, &argv);
-	bool of_target = which.pid || which.kernel || which.instance;
+	bool of_target = which.pid || which.kernel || which.instance, of_events;
 
 	/* the word behind -e is its regular expression; flags may follow it */
 	while (status < 0 && argc && !opt.of.regex &&
-	       (opt.of.events || (opt.of.functions && of_target))) {
+	       (opt.of.events || is_about_events(&opt.of) || (opt.of.functions && of_target))) {
 		opt.of.regex = argv[0];
 		status = options_parse(c, to, &argc, &argv);
 		of_target = which.pid || which.kernel || which.instance;
 	}
 	if (status >= 0)
 		return status;
-	if ((opt.of.fields || opt.of.filters || opt.of.triggers || opt.of.full) && !opt.of.events)
-		return options_wrong(c, "-F, --full, -l and -R go with -e");
-	if (opt.json && (opt.of.fields || opt.of.filters || opt.of.triggers || opt.of.plugins ||
-			 opt.of.plugin_options || opt.of.compression))
+	of_events = is_about_events(&opt.of);
+	if (of_events && opt.of.functions)
+		return options_wrong(c, "-F, --full, -l and -R are about events: leave out -f");
+	opt.of.events |= of_events;
+	if (opt.json &&
+	    (of_events || opt.of.plugins || opt.of.plugin_options || opt.of.compression))
 		return options_wrong(c, "--json is for lists of names: leave out -F, -l, -R, -O, "
 					"--plugins and -c");
 	pager_begin();
