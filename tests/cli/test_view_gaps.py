@@ -7,6 +7,7 @@ if they had been overwritten."""
 import collections
 import ctypes
 import ctypes.util
+import json
 import re
 import struct
 
@@ -103,6 +104,12 @@ def test_gaps_of_the_kernels_buffer(w):
     gaps = cut(w, whole, w.path("cut.dat"))
     assert len(gaps) > 3, gaps
     assert dropped(w, "cut.dat") == len(gaps)
+    # the program's calls are all there
+    for words in ("profile",), ("graph",), ("replay",):
+        said = w.run(*words, "cut.dat").stderr.decode()
+        assert said == "vestige: buffer 'kernel': records were lost, how many is not known: its events are too few\n", said
+    of_calls, of_all = (json.loads(w.run("profile", "--json", name).stdout) for name in ("cut.dat", "whole.dat"))
+    assert of_calls["lost"] == of_all["lost"] == 0 and of_calls["calls"] == of_all["calls"] > 300, (of_calls["lost"], of_all["lost"])
     truth, seen = rows(w, "whole.dat"), rows(w, "cut.dat")
     # Some switches are not reported (test_view_kshark.py). Then another CPU's record may say that the task had left,
     # which the copy may lack.
@@ -125,6 +132,8 @@ def test_gaps_of_the_programs_buffer(w):
     """The program's buffer was too small: the CPUs' rows are of the kernel's and lack nothing."""
     path = recorded(w, "k.dat", 30, 18, 5000, "-O", "nooverwrite", "-b", "64")
     assert dropped(w, path) > 3
+    assert re.search(rb"^vestige: \d+ records were lost: counts and times are too low$", w.run("profile", path).stderr), path
+    assert b"buffer 'kernel'" not in w.run("profile", path).stderr
     bins, boxes = compare(w, "k.dat", True)
     assert bins > 100 and boxes > 20, (bins, boxes)
 

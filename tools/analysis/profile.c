@@ -12,6 +12,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/code/symbols.h"
+#include "tools/reader/joined.h"
 
 #define BATCH_RECORDS 512u
 #define FIRST_SLOTS   4096u /* a power of two */
@@ -69,16 +70,22 @@ static int grow(struct profile *p)
 	return 0;
 }
 
-static int count(struct profile *p, const struct record *rec, unsigned int nr)
+/* What one buffer has. */
+struct of_buffer {
+	uint64_t hits, lost;
+};
+
+static int count(struct profile *p, const struct record *rec, unsigned int nr,
+		 struct of_buffer *buffer)
 {
 	const struct record *end = rec + nr;
 	struct pair *pair;
 
 	for (; rec < end; rec++) {
-		p->lost = record_lost_sum(p->lost, rec->lost);
+		buffer->lost = record_lost_sum(buffer->lost, rec->lost);
 		if (rec->kind != RECORD_FUNCTION)
 			continue;
-		p->hits++;
+		buffer->hits++;
 		pair = find(p, rec->ip, rec->parent_ip);
 		if (pair->hits++)
 			continue;
@@ -178,23 +185,36 @@ static int summarise(struct profile *p)
 static int read_all(struct profile *p, const bool *cpus)
 {
 	struct record *batch = malloc(BATCH_RECORDS * sizeof(*batch));
+	struct of_buffer *buffers = calloc(p->r->nr_further + 1u, sizeof(*buffers)), *of;
 	unsigned int cpu;
 	int n = 0, ret = 0;
 
-	if (!batch)
+	if (!batch || !buffers) {
+		free(batch);
+		free(buffers);
 		return fail(ENOMEM, "out of memory");
+	}
 	for (cpu = 0; !ret && cpu < p->r->nr_cpus; cpu++) {
 		if (cpus && !cpus[cpu])
 			continue;
+		of = &buffers[reader_join_buffer(p->r, cpu)];
 		while (!ret && (n = reader_read(p->r, cpu, batch, BATCH_RECORDS)) > 0) {
-			if (count(p, batch, (unsigned int)n))
+			if (count(p, batch, (unsigned int)n, of))
 				ret = fail(ENOMEM, "out of memory for a table of %zu calls",
 					   p->nr_pairs);
 		}
 		if (n < 0)
 			ret = n;
+		if (p->r->stats)
+			of->lost = record_lost_sum(of->lost, p->r->stats[cpu].lost_at_end);
 	}
-	p->lost = record_lost_sum(p->lost, reader_lost_at_end(p->r, cpus));
+	for (of = buffers; of <= buffers + p->r->nr_further; of++)
+		p->hits += of->hits;
+	/* losses of a buffer without calls do not make calls fewer */
+	for (of = buffers; of <= buffers + p->r->nr_further; of++)
+		if (of->hits || !p->hits)
+			p->lost = record_lost_sum(p->lost, of->lost);
+	free(buffers);
 	free(batch);
 	return ret;
 }

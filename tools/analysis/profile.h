@@ -48,7 +48,10 @@ const struct profile_row *profile_at(const struct profile *p, size_t i);
  */
 struct profile_caller *profile_callers(const struct profile *p, const struct profile_row *row);
 
-/* Calls in all; records that were lost, or RECORD_LOST_UNKNOWN. */
+/*
+ * Calls in all; records that were lost of the buffers that have calls (of all, if none has any), or
+ * RECORD_LOST_UNKNOWN.
+ */
 uint64_t profile_hits(const struct profile *p);
 uint64_t profile_lost(const struct profile *p);
 

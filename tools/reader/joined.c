@@ -168,6 +168,11 @@ unsigned int reader_join_cpu(const struct reader *r, unsigned int stream)
 	return r->ops == &ops ? ((const struct joined *)r)->streams[stream].cpu : stream;
 }
 
+unsigned int reader_join_buffer(const struct reader *r, unsigned int stream)
+{
+	return r->ops == &ops ? ((const struct joined *)r)->streams[stream].buffer : 0;
+}
+
 unsigned int reader_join_cpus(const struct reader *r)
 {
 	unsigned int nr = 0;

@@ -9,8 +9,8 @@
  * reader_join() - the records of @in and of in->further. A stream of it is a CPU of one buffer: those of
  * @in come first. A record's cpu is the CPU, not the stream; record_buffer() tells its buffer. Marks that
  * `record -k` writes to compare the clocks are left out. @in is owned by the new reader, and is
- * returned as it is where nothing is beside it. `further` and `buffer` of the new reader are for
- * reader_buffer_name() alone.
+ * returned as it is where nothing is beside it. `further` of the new reader is for facts about the
+ * buffers, as reader_buffer_name(); its records are read by the new reader alone.
  * Return: 0; -ENOMEM with fail() set, and @in was closed.
  */
 int reader_join(struct reader *in, struct reader **out);
@@ -20,6 +20,9 @@ unsigned int reader_join_cpus(const struct reader *r);
 
 /* The CPU of stream number @stream of @r, which reader_join() may have made. */
 unsigned int reader_join_cpu(const struct reader *r, unsigned int stream);
+
+/* The buffer that stream number @stream of @r is of: 0 the first one, else a number of reader_buffer_name(). */
+unsigned int reader_join_buffer(const struct reader *r, unsigned int stream);
 
 /*
  * reader_buffer_name() - the name of a buffer.

@@ -299,16 +299,17 @@ static void put_json_row(const struct printing *p, const struct call_row *row)
 
 static void print_json(const struct printing *p, struct callers *callers)
 {
+	uint64_t lost = view_lost_calls(p->c->v);
 	struct out *o = p->o;
 
 	out_printf(o,
 		   "{\"calls\": %" PRIu64 ", \"self\": %" PRIu64 ", \"suspended\": %" PRIu64
 		   ", \"lost\": ",
 		   p->c->table.calls, p->c->table.self, p->c->table.suspended);
-	if (p->c->v->lost == RECORD_LOST_UNKNOWN)
+	if (lost == RECORD_LOST_UNKNOWN)
 		out_text(o, "null");
 	else
-		out_printf(o, "%" PRIu64, p->c->v->lost);
+		out_printf(o, "%" PRIu64, lost);
 	out_printf(o, ", \"%s\": [",
 		   p->opt->by == TABLE_BY_THREAD   ? "threads"
 		   : p->opt->by == TABLE_BY_OBJECT ? "objects"

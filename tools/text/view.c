@@ -80,10 +80,14 @@ int view_use(struct view *v, struct reader *r)
 	int ret;
 
 	note_buffers(r);
+	v->first_calls = r->graph;
 	ret = reader_join(r, &r);
 	if (ret)
 		return ret;
 	v->r = r;
+	v->lost_of = calloc(r->nr_further + 1u, sizeof(*v->lost_of));
+	if (!v->lost_of)
+		return fail(ENOMEM, "out of memory");
 	symbols_demangle(v->r->symbols, v->demangle);
 	if (v->cpu_text)
 		ret = view_choose_cpus(v, v->cpu_text);
@@ -137,11 +141,13 @@ void view_close(struct view *v)
 	srcline_free(v->lines);
 	value_text_free(v->values);
 	free(v->cpus);
+	free(v->lost_of);
 	reader_close(v->r);
 	v->filter = NULL;
 	v->lines = NULL;
 	v->values = NULL;
 	v->cpus = NULL;
+	v->lost_of = NULL;
 	v->r = NULL;
 }
 
@@ -153,11 +159,17 @@ bool view_has_filters(const struct view *v)
 	       w->nr_tids;
 }
 
+static void add_lost(struct view *v, unsigned int buffer, uint64_t nr)
+{
+	v->lost = record_lost_sum(v->lost, nr);
+	v->lost_of[buffer] = record_lost_sum(v->lost_of[buffer], nr);
+}
+
 static void count_lost(struct view *v, const struct record *behind)
 {
 	if (v->gap)
 		v->gap(v->gap_arg, behind);
-	v->lost = record_lost_sum(v->lost, behind->lost);
+	add_lost(v, record_buffer(behind), behind->lost);
 }
 
 static void count_run(struct view *v, const struct run *run)
@@ -301,7 +313,9 @@ int view_step(struct view *v, const int *err)
 void view_finish(struct view *v)
 {
 	calls_finish(v->walk.calls);
-	v->lost = record_lost_sum(v->lost, reader_lost_at_end(v->r, v->cpus));
+	for (unsigned int i = 0; v->r->stats && i < v->r->nr_cpus; i++)
+		if (!v->cpus || v->cpus[i])
+			add_lost(v, reader_join_buffer(v->r, i), v->r->stats[i].lost_at_end);
 }
 
 void view_end(struct view *v)
@@ -327,12 +341,51 @@ int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *
 	return ret < 0 ? ret : *err;
 }
 
+static bool has_calls(const struct view *v, unsigned int buffer)
+{
+	return buffer ? v->r->further[buffer - 1]->graph : v->first_calls;
+}
+
+uint64_t view_lost_calls(const struct view *v)
+{
+	uint64_t sum = 0;
+
+	if (!v->r->graph)
+		return v->lost;
+	for (unsigned int i = 0; i <= v->r->nr_further; i++)
+		if (has_calls(v, i))
+			sum = record_lost_sum(sum, v->lost_of[i]);
+	return sum;
+}
+
+/* Calls are not fewer for these losses. */
+static void note_lost_events(const struct view *v, unsigned int buffer)
+{
+	const char *name = reader_buffer_name(v->r, buffer);
+	uint64_t nr = v->lost_of[buffer];
+
+	if (!*name)
+		name = "top";
+	if (nr == RECORD_LOST_UNKNOWN)
+		note("buffer '%s': records were lost, how many is not known: its events are too "
+		     "few",
+		     name);
+	else if (nr)
+		note("buffer '%s': %" PRIu64 " records were lost: its events are too few", name,
+		     nr);
+}
+
 void view_notes(const struct view *v, uint64_t nr_calls)
 {
-	if (v->lost == RECORD_LOST_UNKNOWN)
+	uint64_t lost = view_lost_calls(v);
+
+	if (lost == RECORD_LOST_UNKNOWN)
 		note("records were lost, how many is not known: counts and times are too low");
-	else if (v->lost)
-		note("%" PRIu64 " records were lost: counts and times are too low", v->lost);
+	else if (lost)
+		note("%" PRIu64 " records were lost: counts and times are too low", lost);
+	for (unsigned int i = 0; v->r->graph && i <= v->r->nr_further; i++)
+		if (!has_calls(v, i))
+			note_lost_events(v, i);
 	if (v->left_out)
 		note("%" PRIu64 " calls were nested too deep to be shown one by one", v->left_out);
 	if (!nr_calls)

@@ -40,7 +40,9 @@ struct view {
 	struct srcline *lines;	   /* NULL: not asked for */
 	struct value_text *values; /* NULL: the trace has no arguments or results */
 	uint64_t first_ts, last_ts;
-	uint64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
+	uint64_t lost;	   /* records of all buffers, or RECORD_LOST_UNKNOWN */
+	uint64_t *lost_of; /* the same by buffer (reader_buffer_name()) */
+	bool first_calls;  /* the first buffer has calls with entry and exit */
 	uint64_t left_out; /* calls left out because they were too deep */
 	/*
 	 * Called with each record that is neither entry nor exit of a call, and by CPU in order;
@@ -98,6 +100,13 @@ int view_open(struct view *v);
 /* The same of a recording that must have calls with entry and exit. */
 int view_open_calls(struct view *v);
 void view_close(struct view *v);
+
+/*
+ * view_lost_calls() - how many records of the buffers that have calls with entry and exit were lost, once
+ * they are read; of all buffers if none has any. Losses of the other buffers, as the kernel's events,
+ * do not make calls fewer. Return: a number, or RECORD_LOST_UNKNOWN.
+ */
+uint64_t view_lost_calls(const struct view *v);
 
 /* Whether a flag needs calls with entry and exit. */
 bool view_has_filters(const struct view *v);
