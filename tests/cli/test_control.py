@@ -147,7 +147,7 @@ def test_files_are_those_of_the_engine(w):
 def test_errno_of_the_kernel(w):
     with target(w) as p:
         said(put(w, p, "current_tracer", "nosuch", status=1),
-             "current_tracer: Invalid argument: there is no tracer 'nosuch' (see `vestige get available_tracers`)")
+             f"current_tracer: Invalid argument: there is no tracer 'nosuch' (see `vestige get -P {p.pid} available_tracers`)")
         said(put(w, p, "tracing_on", "x", status=1), "tracing_on: Invalid argument")
         said(put(w, p, "available_tracers", "x", status=1), "available_tracers: Permission denied")
         said(put(w, p, "nosuch", "x", status=1), "nosuch: No such file or directory")
@@ -511,7 +511,7 @@ def test_did_you_mean(w):
                             (["start", "-P", p.pid, "-e", "sched:sched_swich"], "did you mean sched:sched_switch?"),
                             (["start", "-P", p.pid, "-e", "syscalls:sys_enter_opne"], "did you mean syscalls:sys_enter_open?"),
                             (["start", "-P", p.pid, "-l", "laef"], "did you mean leaf?"),
-                            (["set", "-P", p.pid, "current_tracer", "xyzzyxyzzy"], "vestige get available_tracers"),
+                            (["set", "-P", p.pid, "current_tracer", "xyzzyxyzzy"], f"vestige get -P {p.pid} available_tracers"),
                             (["start", "-P", p.pid, "-O", "ovrwrite"], "did you mean overwrite?")):
             err = w.run(*words, status=1).stderr.decode()
             assert text in err and err.count("\n") == 1, (words, err)

@@ -6,6 +6,7 @@ import contextlib
 import glob
 import os
 import re
+import shutil
 import subprocess
 
 import cli_test
@@ -77,10 +78,42 @@ def check_files(w):
                            (["set", *at, "tracing_on", "x"], "tracing_on: Invalid argument"),
                            (["get", "-k", "-B", "..", "trace"], "Invalid argument"),
                            (["get", "-k", "-B", "no/such", "trace"], "Invalid argument"),
-                           (["get", "-k", "-B", "nosuch", "trace"], "No such file")):
+                           (["get", "-k", "-B", "nosuch", "trace"], "the kernel has no instance 'nosuch' (`vestige list -k -B` shows"),
+                           (["stop", "-k", "-B", "nosuch"], "the kernel has no instance 'nosuch' (`vestige list -k -B` shows"),
+                           (["set", "-k", "-B", name, "-C", "nosuch"], "there is no clock 'nosuch' (see `vestige get -k trace_clock`)"),
+                           (["set", "-k", "-B", name, "-C", "mon"], "there is no clock 'mon', did you mean mono?"),
+                           (["set", "-k", "-B", name, "-p", "xyzzyxyzzy"], "(see `vestige get -k available_tracers`)"),
+                           (["start", "-k", "-B", name, "-e", "xyzzyxyzzy"], "(see `vestige get -k available_events`)"),
+                           (["set", "-k", "-B", name, "-O", "xyzzyxyzzy"], "(see `vestige get -k trace_options`)"),
+                           (["top", "-k", "-d", "1", "-n", "1", "-e", "xyzzyxyzzy"], "(see `vestige get -k available_events`)"),
+                           (["get", "-k", "-B", name, "stack_trace"], "stack_trace: instances do not have it")):
             err = w.run(*words, status=1).stderr.decode()
             assert why in err and err.count("\n") == 1, err
     assert settings(TRACING) == top
+
+
+def test_fix_is_named(w):
+    """What the kernel refuses, and what it has not, says what to do."""
+    root()
+    if not os.path.isdir(TRACING + "/instances"):
+        raise Skip("no tracefs")
+    for file, config in (("set_graph_function", "FUNCTION_GRAPH_TRACER"), ("stack_trace", "STACK_TRACER")):
+        if not os.path.exists(f"{TRACING}/{file}"):
+            err = w.run("get", "-k", file, status=1).stderr.decode()
+            assert err == f"vestige: {file}: this kernel was built without CONFIG_{config}: No such file or directory\n", err
+    try:
+        with open(TRACING + "/set_ftrace_filter", "rb"):
+            pass
+    except PermissionError:
+        err = w.run("set", "-k", "-l", "schedule", status=1).stderr
+        assert b"the kernel forbids it here, to root too" in err and b"events (-e)" in err, err
+    except FileNotFoundError:
+        pass
+    if os.stat(TRACING).st_mode & 0o005 or not shutil.which("setpriv"):
+        return
+    p = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", BIN, "get", "-k", "tracing_on"], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, env=w.env)
+    assert p.returncode == 1 and b"run this as root (sudo)" in p.stderr, p
 
 
 def test_list(w):
@@ -194,7 +227,7 @@ def test_snapshot_of_a_kernel_without(w):
             assert w.run("snapshot", "-k", "-B", name).stdout.decode() == read(folder, "snapshot")
             w.run("snapshot", "-k", "-B", name, "-f")
         else:
-            assert b"has no snapshots" in w.run("snapshot", "-k", "-B", name, status=1).stderr
+            assert b"this kernel was built without CONFIG_TRACER_SNAPSHOT" in w.run("snapshot", "-k", "-B", name, status=1).stderr
 
 
 def test_of_a_process(w):

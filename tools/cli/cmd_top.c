@@ -168,13 +168,13 @@ static int count_event(struct top *top, unsigned int target, const char *event)
 
 static int no_event(struct target *t, const char *pattern)
 {
-	char near[128];
+	char near[128], words[128];
 
 	if (suggest(t, "available_events", pattern, near, sizeof(near)))
 		return fail(ENOENT, "there is no event %s in %s, did you mean %s?", pattern,
 			    t->name, near);
-	return fail(ENOENT, "there is no event %s in %s (see `vestige get available_events`)",
-		    pattern, t->name);
+	return fail(ENOENT, "there is no event %s in %s (see `%s`)", pattern, t->name,
+		    control_words(t, "available_events", words, sizeof(words)));
 }
 
 /* @names: lines SYSTEM:NAME, which are cut. */

@@ -255,7 +255,18 @@ static const struct {
 	{"set_graph_notrace", "no function matches", "available_filter_functions"},
 	{"set_event", "no event matches", "available_events"},
 	{"trace_options", "there is no option", "trace_options"},
+	{"trace_clock", "there is no clock", "trace_clock"},
 };
+
+const char *control_words(const struct target *t, const char *list, char *to, size_t bytes)
+{
+	bool pid = t->name[0] && strspn(t->name, "0123456789") == strlen(t->name);
+
+	snprintf(to, bytes, "vestige get %s%s%s%s", strcmp(t->name, "kernel") ? "" : "-k ",
+		 pid ? "-P " : "", pid ? t->name : "", pid ? " " : "");
+	snprintf(to + strlen(to), bytes - strlen(to), "%s", list);
+	return to;
+}
 
 bool control_is_empty(struct target *t, const char *file)
 {
@@ -268,7 +279,7 @@ int control_write(struct target *t, const char *path, const char *text, bool tru
 {
 	int err = target_write(t, path, text, strlen(text), truncate);
 	const char *file = strrchr(path, '/');
-	char said[256], near[128];
+	char said[256], near[128], words[128];
 
 	file = file ? file + 1 : path;
 	if (err && (!strcmp(file, "filter") || !strcmp(file, "trigger")))
@@ -289,8 +300,8 @@ int control_write(struct target *t, const char *path, const char *text, bool tru
 				"that was built without a flag: `vestige run --unmodified` starts "
 				"it so that it has",
 				said);
-		return fail(EINVAL, "%s: %s '%.64s' (see `vestige get %s`)", said, lists[i].wrong,
-			    text, lists[i].list);
+		return fail(EINVAL, "%s: %s '%.64s' (see `%s`)", said, lists[i].wrong, text,
+			    control_words(t, lists[i].list, words, sizeof(words)));
 	}
 	return err;
 }

@@ -42,6 +42,12 @@ int control_open_attached(struct target **t, const struct control_which *w);
  */
 int control_open_file(struct target **t, const struct control_which *w, const char **file);
 
+/*
+ * control_words() - the command that prints control file @list of the target: `vestige get -k
+ * available_events`. @to: room for @bytes of it. Return: @to.
+ */
+const char *control_words(const struct target *t, const char *list, char *to, size_t bytes);
+
 /* control_is_empty() - is a control file there, without a line? */
 bool control_is_empty(struct target *t, const char *file);
 

@@ -65,7 +65,8 @@ static int enable(struct target *top, struct target *at, const struct kernel_eve
 		return fail(EINVAL, "-e %s: the kernel has no such event, did you mean %s?", event,
 			    near);
 	return fail(EINVAL,
-		    "-e %s: the kernel has no such event (the program's are named prog:EVENT)",
+		    "-e %s: the kernel has no such event (`vestige get -k available_events` shows "
+		    "its own; the program's are named prog:EVENT)",
 		    event);
 }
 

@@ -69,13 +69,59 @@ static struct target *op_first(struct target *t)
 	return &k->target;
 }
 
+/* Files that a kernel has if it was built with an option; and whether instances have them. */
+static const struct {
+	const char *name, *config;
+	bool of_instances;
+} optional[] = {
+	{"snapshot", "CONFIG_TRACER_SNAPSHOT", true},
+	{"set_ftrace_filter", "CONFIG_DYNAMIC_FTRACE", true},
+	{"set_ftrace_notrace", "CONFIG_DYNAMIC_FTRACE", true},
+	{"available_filter_functions", "CONFIG_DYNAMIC_FTRACE", false},
+	{"set_graph_function", "CONFIG_FUNCTION_GRAPH_TRACER", false},
+	{"set_graph_notrace", "CONFIG_FUNCTION_GRAPH_TRACER", false},
+	{"max_graph_depth", "CONFIG_FUNCTION_GRAPH_TRACER", false},
+	{"stack_trace", "CONFIG_STACK_TRACER", false},
+	{"stack_max_size", "CONFIG_STACK_TRACER", false},
+	{"kprobe_events", "CONFIG_KPROBE_EVENTS", false},
+	{"uprobe_events", "CONFIG_UPROBE_EVENTS", false},
+	{"synthetic_events", "CONFIG_SYNTH_EVENTS", false},
+};
+
+/* fail() of a file, with what to do about it. @err: an errno. */
+static int refused(struct target *t, const char *path, int err)
+{
+	const char *base = strrchr(path, '/');
+	size_t i = 0, nr = sizeof(optional) / sizeof(*optional);
+
+	base = base ? base + 1 : path;
+	while (i < nr && strcmp(base, optional[i].name) != 0)
+		i++;
+	if (err == EPERM)
+		return fail_errno(err,
+				  "%s: the kernel forbids it here, to root too (lockdown, or a "
+				  "sandbox); `vestige doctor` shows what it allows, events (-e) "
+				  "mostly work",
+				  path);
+	/* a file of a CPU that is not there */
+	if (err == ENOENT && base != path && !faccessat(of(t)->dir, base, F_OK, 0))
+		i = nr;
+	if (err != ENOENT || i == nr)
+		return fail_errno(err, "%s", path);
+	/* instances have no instances */
+	if (!optional[i].of_instances && faccessat(of(t)->dir, "instances", F_OK, 0))
+		return fail_errno(err, "%s: instances do not have it, only the kernel itself (-k)",
+				  path);
+	return fail_errno(err, "%s: this kernel was built without %s", path, optional[i].config);
+}
+
 static int op_find(struct target *t, const char *path, struct target_file *file)
 {
 	const char *base = strrchr(path, '/');
 	struct stat st;
 
 	if (fstatat(of(t)->dir, shown(path), &st, 0))
-		return fail_errno(errno, "%s", path);
+		return refused(t, path, errno);
 	*file = (struct target_file){.is_dir = S_ISDIR(st.st_mode),
 				     .mode = st.st_mode & 07777,
 				     .uid = st.st_uid,
@@ -112,12 +158,12 @@ static int op_print(struct target *t, const char *path, struct out *o)
 	int err;
 
 	if (fd < 0)
-		return fail_errno(errno, "%s", path);
+		return refused(t, path, errno);
 	while (!o->err && (n = read(fd, text, sizeof(text))) > 0)
 		out_write(o, text, (size_t)n);
 	err = n < 0 ? errno : 0;
 	close(fd);
-	return err ? fail_errno(err, "%s", path) : 0;
+	return err ? refused(t, path, err) : 0;
 }
 
 struct names {
@@ -210,7 +256,7 @@ static int op_write(struct target *t, const char *path, const char *text, size_t
 
 	(void)tid;
 	if (fd < 0)
-		return fail_errno(errno, "%s", path);
+		return refused(t, path, errno);
 	/* an empty text: what opening it did */
 	if (n && write(fd, text, n) < 0)
 		err = errno;
@@ -221,7 +267,7 @@ static int op_write(struct target *t, const char *path, const char *text, size_t
 				  "%s: this kernel has no hist triggers (it was built without "
 				  "CONFIG_HIST_TRIGGERS)",
 				  path);
-	return err ? fail_errno(err, "%s", path) : 0;
+	return err ? refused(t, path, err) : 0;
 }
 
 static int op_mkdir(struct target *t, const char *instance)
@@ -340,6 +386,7 @@ static const char *tracefs_root(void)
 struct target *target_kernel(const char *instance, int *err)
 {
 	const char *root = tracefs_root();
+	struct target *t;
 	char path[PATH_MAX];
 
 	if (!root) {
@@ -348,11 +395,17 @@ struct target *target_kernel(const char *instance, int *err)
 		return NULL;
 	}
 	if (instance && !good_name(instance)) {
-		*err = fail_errno(EINVAL, "%s/instances/%s", root, instance);
+		*err = fail_errno(EINVAL, "'%s' is no name of an instance", instance);
 		return NULL;
 	}
 	snprintf(path, sizeof(path), instance ? "%s/instances/%s" : "%s", root, instance);
-	return target_kernel_at(path, err);
+	t = target_kernel_at(path, err);
+	if (!t && *err == -ENOENT && instance)
+		*err = fail_errno(ENOENT,
+				  "the kernel has no instance '%s' (`vestige list -k -B` shows "
+				  "those that it has)",
+				  instance);
+	return t;
 }
 
 struct target *target_kernel_at(const char *dir, int *err)
@@ -368,8 +421,12 @@ struct target *target_kernel_at(const char *dir, int *err)
 	k->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (k->dir >= 0)
 		return &k->target;
-	*err = errno == EACCES ? fail_errno(EACCES, "the kernel's tracefs is root's: %s", dir)
-			       : fail_errno(errno, "%s", dir);
+	*err = errno == EACCES
+		       ? fail_errno(EACCES,
+				    "the kernel's tracefs is root's: run this as root (sudo): "
+				    "%s",
+				    dir)
+		       : fail_errno(errno, "%s", dir);
 	free(k);
 	return NULL;
 }
