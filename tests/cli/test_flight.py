@@ -196,6 +196,14 @@ def test_errors(w):
                          ("call(main+4)>1ms", "`vestige list -f -P"), ("event:no:such", "event:no:such")):
             err = w.run("record", "--flight", "1s", "--on", on, "-P", p.pid, status=125).stderr.decode()
             assert text in err, err
+        for time in "1d", "25h", "1us", "1hour":
+            err = w.run("record", "--flight", time, "--on", "signal:SIGUSR1", "-P", p.pid, status=125).stderr.decode()
+            assert f"not a time from 1ms to 24h, as in 500ms, 30s, 5m, 1h: {time} (see" in err, err
+        # minutes and hours are times, in both flags: what is wrong is the folder
+        for time in "5m", "1h", "24h":
+            err = w.run("record", "--flight", time, "--after", time, "--on", "signal:SIGUSR1", "-o", "nowhere/f.dat", "-P", p.pid,
+                        status=125).stderr.decode()
+            assert "no file can be made in nowhere/" in err, err
         # not only when it is too late
         err = w.run("record", "--flight", "1s", "--on", "signal:SIGUSR1", "-o", "nowhere/f.dat", "-P", p.pid, status=125).stderr.decode()
         assert err == "vestige: no file can be made in nowhere/: say with -o where: No such file or directory\n", err

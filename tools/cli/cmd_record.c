@@ -122,7 +122,7 @@ static int take_thresh(const struct parsing *p, void *to, const char *value)
 	uint64_t ns;
 
 	if (!duration_parse(value, 1000, &ns, NULL) || ns < 1000)
-		return options_bad(p, "not a time of 1us or more", value);
+		return options_bad(p, "not a time of 1us or more, as in 20us, 5ms", value);
 	opt->thresh_us = ns / 1000;
 	return 0;
 }
@@ -466,7 +466,8 @@ static int take_window(const struct parsing *p, void *to, const char *value)
 
 	if (!duration_parse(value, UINT64_C(1000000000), &ns, NULL) || ns < 1000000 ||
 	    ns > UINT64_C(86400000000000))
-		return options_bad(p, "not a time from 1ms to a day", value);
+		return options_bad(p, "not a time from 1ms to 24h, as in 500ms, 30s, 5m, 1h",
+				   value);
 	*(uint64_t *)((char *)to + p->flag->offset) = ns;
 	return 0;
 }

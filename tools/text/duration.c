@@ -64,7 +64,9 @@ bool duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns, const char
 		     {"us", 1000},
 		     {"ms", 1000000},
 		     {"s", 1000000000},
-		     {"m", UINT64_C(60000000000)}};
+		     {"m", UINT64_C(60000000000)},
+		     {"h", UINT64_C(3600000000000)}};
+	unsigned __int128 sum;
 	uint64_t whole = 0, scale = 1, part = 0;
 	size_t n;
 
@@ -92,9 +94,12 @@ bool duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns, const char
 			n = 0;
 		}
 	}
-	if (n || (!end && *text) || __builtin_mul_overflow(whole, unit_ns, &whole))
+	if (n || (!end && *text))
 		return false;
-	*ns = whole + part * unit_ns / scale;
+	sum = (unsigned __int128)whole * unit_ns + (unsigned __int128)part * unit_ns / scale;
+	if (sum > UINT64_MAX)
+		return false;
+	*ns = (uint64_t)sum;
 	if (end)
 		*end = text;
 	return true;

@@ -18,7 +18,8 @@ void duration_put(char to[DURATION_WIDTH], uint64_t ns);
 void duration_text(char to[DURATION_WIDTH + 1], uint64_t ns);
 
 /*
- * duration_parse() - a number and its unit: ns, us, ms, s, m; without a unit @unit_ns is its unit.
+ * duration_parse() - a number and its unit: ns, us, ms, s, m, h; without a unit @unit_ns is its
+ * unit.
  * @end: set to what is behind it; NULL: nothing may.
  * Return: false when it is no duration.
  */
