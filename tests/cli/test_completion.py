@@ -48,6 +48,8 @@ def test_values(w):
         assert set(complete(w, "start", "-p", "function_")) == {"function_graph"}
         assert complete(w, "start", "-l", "mai") == {"main": "function"}
         assert "current_tracer" in complete(w, "set", "-P", pid, "current")
+        clocks = w.run("get", "trace_clock").stdout.decode().replace("[", "").replace("]", "").split()
+        assert set(complete(w, "start", "-C", "")) == set(clocks) and "mono" in clocks
         w.run("set", "-P", pid, "tracing_on", "1")
     finally:
         p.kill()
@@ -55,6 +57,23 @@ def test_values(w):
         w.run("clean")
     for words in (["top", "-P", ""], ["start", "-e", ""], ["no_such", ""], ["top", "--sort=x"], ["report", "--no", "x", "-"]):
         complete(w, *words)
+
+
+def test_words(w):
+    """The words that a flag takes; the command takes each of them."""
+    w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", w.prog, "calls", 5)
+    for flag, some in (("--sort", {"total", "p99", "name"}), ("--by", {"function", "thread", "object"}),
+                       ("--demangle", {"full", "short", "none"}), ("--color", {"auto", "always", "never"})):
+        words = set(complete(w, "profile", flag, ""))
+        assert some <= words and set(complete(w, "profile", f"{flag}=")) == words, (flag, words)
+        for word in words - {"tid"}:
+            w.run("profile", flag, word, "t.dat")
+    assert set(complete(w, "record", "--file-version", "")) == {"6", "7"}
+    assert set(complete(w, "top", "-s", "")) == {"rate", "total", "self", "p50", "p99", "max", "name"}
+    options = complete(w, "report", "-O", "")
+    printed = w.run("options").stdout.decode()
+    assert set(options) == set(re.findall(r"^  option:\t(.*)$", printed, re.M)) | set(re.findall(r"^  (\S+)$", printed, re.M)), options
+    assert set(complete(w, "report", "-O", "funcgraph-pr")) == {"funcgraph-proc"} and "tailprint" in options
 
 
 def in_path(w):

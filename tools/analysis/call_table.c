@@ -9,7 +9,7 @@
 
 #include "tools/base/fail.h"
 
-const char *const call_sort_names[SORT_NR] = {
+const char *const call_sort_names[SORT_NR + 1] = {
 	[SORT_SELF] = "self", [SORT_TOTAL] = "total", [SORT_CALLS] = "calls",
 	[SORT_AVG] = "avg",   [SORT_MIN] = "min",     [SORT_MAX] = "max",
 	[SORT_P50] = "p50",   [SORT_P90] = "p90",     [SORT_P99] = "p99",

@@ -51,7 +51,7 @@ enum call_sort {
 	SORT_NR
 };
 
-extern const char *const call_sort_names[SORT_NR];
+extern const char *const call_sort_names[SORT_NR + 1]; /* the last NULL */
 
 /*
  * call_table_make() - count @t's nodes by row.

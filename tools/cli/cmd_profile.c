@@ -36,13 +36,14 @@ static int take_sort(const struct parsing *parsing, void *to, const char *value)
 	}
 }
 
+static const char *const by_words[] = {"function", "thread", "object", NULL};
+
 static int take_by(const struct parsing *p, void *to, const char *value)
 {
-	static const char *const words[] = {"function", "thread", "object"};
 	struct profile_options *opt = to;
 
-	for (unsigned int i = 0; i < 3; i++) {
-		if (!strcmp(value, words[i])) {
+	for (unsigned int i = 0; by_words[i]; i++) {
+		if (!strcmp(value, by_words[i])) {
 			opt->by = (enum call_table_by)i;
 			return 0;
 		}
@@ -67,8 +68,9 @@ static const struct flag flags[] = {
 	 "several with "
 	 "commas. "
 	 "Without times: hits (default) or name",
-	 take_sort, 0},
-	{0, "by", "WHAT", "a row for each function (default), thread or object", take_by, 0},
+	 take_sort, 0, call_sort_names},
+	{0, "by", "WHAT", "a row for each function (default), thread or object", take_by, 0,
+	 by_words},
 	{0, "threads", NULL, "a row for each function of each thread", NULL,
 	 offsetof(struct profile_options, threads)},
 	{0, "diff", "OLD", "what has changed since OLD, another recording", NULL,

@@ -202,11 +202,13 @@ static int take_kb(const struct parsing *p, void *to, const char *value)
 	return status;
 }
 
+static const char *const versions[] = {"7", "6", NULL};
+
 static int take_version(const struct parsing *p, void *to, const char *value)
 {
 	struct record_options *opt = to;
 
-	if (strcmp(value, "6") && strcmp(value, "7"))
+	if (strcmp(value, versions[0]) && strcmp(value, versions[1]))
 		return options_bad(p, "not 6 or 7", value);
 	opt->file_version = value[0] - '0';
 	return 0;
@@ -307,7 +309,7 @@ static const struct flag flags[] = {
 	 "libc's functions: a string's first 64 bytes are read",
 	 NULL, offsetof(struct record_options, libcall)},
 	{0, "file-version", "N", "version of the trace.dat: 7 (default, compressed) or 6",
-	 take_version, 0},
+	 take_version, 0, versions},
 	{0, "date", NULL, "stamps in the trace.dat are the time of day", NULL,
 	 offsetof(struct record_options, date)},
 	{0, "ts-offset", "NS", "stamps in the trace.dat are NS nanoseconds later", take_ts_offset,

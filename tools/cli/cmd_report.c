@@ -285,7 +285,7 @@ static const struct flag flags[] = {
 	 "names of C++ and Rust as the source has them: short, without parameters, or full; "
 	 "default: "
 	 "none, as the object has them",
-	 take_demangle, 0},
+	 take_demangle, 0, demangle_words},
 	{'e', NULL, NULL, "print the byte order", take_what, 0},
 	{'f', NULL, NULL, "print the functions", take_what, 0},
 	{'P', NULL, NULL, "print the texts of trace_printk()", take_what, 0},

@@ -84,7 +84,7 @@ static int take_demangle(const struct parsing *p, void *to, const char *value)
 static const struct flag flags[] = {
 	{'i', "input", "FILE", "the same as FILE", NULL, offsetof(struct options, path)},
 	{0, "demangle", "HOW", "names of C++ and Rust: short (default), full or none",
-	 take_demangle, 0},
+	 take_demangle, 0, demangle_words},
 	{0, "json", NULL, "the rows as JSON, with times in nanoseconds; not of map", NULL,
 	 offsetof(struct options, json)},
 	FLAGS_END};

@@ -546,7 +546,7 @@ static const struct flag flags[] = {
 	 "Functions are counted, too, only with -l",
 	 take_event, 0},
 	{'s', "sort", "COLUMN", "by rate, total (default), self, p50, p99, max or name", take_key,
-	 0},
+	 0, top_key_names},
 	{'d', "delay", "SECONDS", "between two tables, or two screens (default: 1)", take_delay, 0},
 	{'n', "iterations", "N", "print N tables and end; without a screen", take_iterations, 0},
 	{'L', "lines", "N", "at most N lines a table (default: all)", take_lines, 0},
@@ -570,11 +570,9 @@ const struct command command_top = {
 	.words = "",
 	.no_words = "it takes no arguments, -P names a process",
 	.what = "show live how often functions and events come, and their times",
-	.help = "Show the functions of a process, or events, live: calls a second, time in them in "
-		"the "
-		"last\nsecond, without what they called (self), the time of one call (p50, p99), "
-		"and "
-		"the longest so far.\nNothing is recorded.\n",
+	.help = "Show the functions of a process, or events, live: calls a second, time in them "
+		"since\nthe table before, without what they called (self), the time of one call "
+		"(p50, p99), and the longest\nso far. Nothing is recorded.\n",
 	.more = "Keys: q quit; r t s 5 9 m n sort by a column; / find names; f filter of -l off "
 		"and "
 		"on; space hold; + - delay; arrows scroll.\nWithout a terminal on stdin and stdout "

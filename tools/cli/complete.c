@@ -9,7 +9,9 @@
 
 #include "tools/base/control_byte.h"
 #include "tools/cli/cmd.h"
+#include "tools/report/report.h"
 #include "tools/target/target.h"
+#include "tools/text/graph_text.h"
 
 /* The kind of word to complete, and the target that has the candidates. */
 struct completion {
@@ -169,9 +171,35 @@ static void put_control_files(const struct completion *c)
 	target_put(t);
 }
 
-/* A value by what the help calls it. */
-static void put_value(const struct completion *c, const char *kind)
+/* Those that `vestige options` prints. */
+static void put_text_options(const struct completion *c)
 {
+	static const char prefix[] = "  option:\t";
+	struct target_text text = {0};
+	const char *name;
+	struct out o;
+	char *rest;
+
+	for (unsigned int i = 0; (name = graph_option_name(i)); i++)
+		put(c, name, "of --format=trace");
+	if (out_init_sink(&o, target_text_add, &text))
+		return;
+	report_plugin_options(&o);
+	if (!out_end(&o) && text.at)
+		for (char *line = strtok_r(text.at, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest))
+			if (!strncmp(line, prefix, sizeof(prefix) - 1))
+				put(c, line + sizeof(prefix) - 1, "of a plug-in");
+	free(text.at);
+}
+
+/* A value by its words, or by what the help calls it. */
+static void put_value(const struct completion *c, const struct flag *f)
+{
+	const char *kind = f->value;
+
+	for (const char *const *w = f->values; w && *w; w++)
+		put(c, *w, "");
 	if (!strcmp(kind, "PID")) {
 		target_list(put_pid, (void *)c);
 	} else if (!strcmp(kind, "EVENT")) {
@@ -184,6 +212,10 @@ static void put_value(const struct completion *c, const char *kind)
 			put(c, "function", "tracer");
 			put(c, "function_graph", "tracer");
 		}
+	} else if (!strcmp(kind, "CLOCK")) {
+		put_file(c, "trace_clock", "clock");
+	} else if (!strcmp(kind, "OPTION") && !strcmp(c->command->name, "report")) {
+		put_text_options(c);
 	} else if (!strcmp(kind, "OPTION")) {
 		put_file(c, "trace_options", "option");
 	} else if (!strcmp(kind, "NAME") && !strcmp(c->command->name, "top")) {
@@ -245,7 +277,7 @@ static bool put_joined(struct completion *c)
 	f = flag_of(c->command, flag);
 	c->word = equals + 1;
 	if (f && f->value)
-		put_value(c, f->value);
+		put_value(c, f);
 	return true;
 }
 
@@ -302,10 +334,12 @@ int complete(const struct command *const *commands, int nr_words, char **words)
 	if (program)
 		puts(":command");
 	else if (value)
-		put_value(&c, value->value);
-	else if (!put_joined(&c) && c.word[0] == '-')
+		put_value(&c, value);
+	else if (put_joined(&c))
+		return 0;
+	else if (c.word[0] == '-')
 		put_flags(&c);
-	else if (c.word[0] != '-')
+	else
 		put_word(&c);
 	return 0;
 }

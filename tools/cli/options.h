@@ -38,6 +38,8 @@ struct flag {
 	 */
 	int (*take)(const struct parsing *p, void *to, const char *value);
 	size_t offset;
+	const char *const
+		*values; /* the words that the value can be, the last NULL; NULL: others */
 };
 
 #define FLAGS_END                                                                                  \

@@ -29,13 +29,13 @@ static struct {
 	bool on;
 } pager;
 
+static const char *const color_words[] = {"auto", "always", "never", NULL};
+
 /* Take the value of --color. Return: whether it is one. */
 static bool is_color(const char *value)
 {
-	static const char *const words[] = {"auto", "always", "never"};
-
-	for (int i = 0; i < 3; i++)
-		if (!strcmp(value, words[i])) {
+	for (int i = 0; color_words[i]; i++)
+		if (!strcmp(value, color_words[i])) {
 			pager.colour = i;
 			return true;
 		}
@@ -59,7 +59,7 @@ static int take_no_pager(const struct parsing *p, void *to, const char *value)
 
 const struct flag pager_flags[] = {
 	{0, "color", "WHEN", "colours: auto (on a terminal, the default), always or never",
-	 take_color, 0},
+	 take_color, 0, color_words},
 	{0, "no-pager", NULL, "on a terminal, too, print without a pager", take_no_pager, 0},
 	FLAGS_END};
 

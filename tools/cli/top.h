@@ -11,8 +11,8 @@
 
 /* Columns, each a key to sort by. */
 enum top_key { TOP_RATE, TOP_TOTAL, TOP_SELF, TOP_P50, TOP_P99, TOP_MAX, TOP_NAME, TOP_NR_KEYS };
-extern const char *const top_key_names[TOP_NR_KEYS]; /* of -s */
-extern const char top_key_letters[TOP_NR_KEYS + 1];  /* of the screen */
+extern const char *const top_key_names[TOP_NR_KEYS + 1]; /* of -s, the last NULL */
+extern const char top_key_letters[TOP_NR_KEYS + 1];	 /* of the screen */
 
 /* Times in ns; -1: not known. */
 struct top_row {

@@ -11,8 +11,8 @@
 #include "tools/cli/top.h"
 #include "tools/text/json.h"
 
-const char *const top_key_names[TOP_NR_KEYS] = {"rate", "total", "self", "p50",
-						"p99",	"max",	 "name"};
+const char *const top_key_names[TOP_NR_KEYS + 1] = {"rate", "total", "self", "p50",
+						    "p99",  "max",   "name"};
 const char top_key_letters[TOP_NR_KEYS + 1] = "rts59mn";
 
 static void fill(struct top_row *r, const struct count *c, uint64_t calls, double seconds)

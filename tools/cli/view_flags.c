@@ -136,7 +136,7 @@ const struct flag view_flags[] = {
 	 "names of C++ and Rust: full, short (default: parameters and arguments of templates are "
 	 "left "
 	 "out) or none",
-	 take_demangle, 0},
+	 take_demangle, 0, demangle_words},
 	{0, "no-demangle", NULL, "the same as --demangle none", take_no_demangle, 0},
 	{0, "srcline", NULL, "each function's file and line, if its object can be read", NULL,
 	 offsetof(struct view, srcline)},

@@ -27,12 +27,12 @@
 
 typedef char *(*cxa_demangle)(const char *name, char *buf, size_t *bytes, int *status);
 
+const char *const demangle_words[] = {"none", "short", "full", NULL};
+
 bool demangle_parse(const char *word, enum demangle *how)
 {
-	static const char *const words[] = {"none", "short", "full"};
-
-	for (unsigned int i = 0; i < 3; i++) {
-		if (!strcmp(word, words[i])) {
+	for (unsigned int i = 0; demangle_words[i]; i++) {
+		if (!strcmp(word, demangle_words[i])) {
 			*how = (enum demangle)i;
 			return true;
 		}

@@ -30,6 +30,7 @@ enum demangle {
  * demangle_parse() - the word behind --demangle: full, short or none.
  * Return: false for another word.
  */
+extern const char *const demangle_words[]; /* the last NULL */
 bool demangle_parse(const char *word, enum demangle *how);
 
 /*
