@@ -341,7 +341,12 @@ static int make_parts(struct splitter *s, unsigned int *nr)
 		if (!o->repeat)
 			break;
 	}
-	return ret || *nr ? ret : fail(ENODATA, "'%s' has no record that is wanted", o->input);
+	return ret || *nr ? ret
+			  : fail(ENODATA,
+				 "'%s' has no record in this range, of these CPUs "
+				 "and buffers: `vestige dump '%s'` shows its CPUs, "
+				 "`vestige report '%s'` its times",
+				 o->input, o->input, o->input);
 }
 
 /* Has the input each buffer that is named? */
