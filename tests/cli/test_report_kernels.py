@@ -96,6 +96,11 @@ def test_flags(w):
     for args in (("-T", "-F", "sched:prev_pid==0"), ("-T", "-F", "sched_switch:bogus==1||common_pid==2"), ("-O", "fgraph:tailprint"),
                  ("-O", "tailprint=1")):
         same(w, graph, *args)
+    # trace-cmd's split leaves the statistics out
+    p = subprocess.run(["trace-cmd", "split", "-i", "i386-function-v7.dat", "-o", "part.dat"], cwd=w.dir, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+    assert p.returncode == 0 and " No stats in this file" in theirs(w, "--stat", "-i", "part.dat.1"), p
+    same(w, "part.dat.1", "--stat")
     for args in (("-O", "parent"), ("-O", "function:parent=1", "-O", "offset"), ("-O", "indent=0")):
         same(w, "s390x-function-v7.dat", *args)
     assert any("[" in l and "EVENTS DROPPED]" in l for l in ours(w, "amd64-lost-v7.dat"))

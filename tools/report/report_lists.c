@@ -241,14 +241,19 @@ static int put_cpus(struct report *r, const struct report_file *f)
 	return ret < 0 ? ret : 0;
 }
 
-/* The option's texts, in the order of the file. */
-static void put_options(struct report *r, const struct report_file *f, uint16_t id)
+/* The option's texts, in the order of the file. Return: whether there is one. */
+static bool put_options(struct report *r, const struct report_file *f, uint16_t id)
 {
 	const struct dat_reader *d = f->d;
+	bool any = false;
 
-	for (size_t i = 0; i < d->nr_options; i++)
-		if (d->options[i].id == id)
-			out_printf(&r->out, "%s\n", d->options[i].data);
+	for (size_t i = 0; i < d->nr_options; i++) {
+		if (d->options[i].id != id)
+			continue;
+		out_printf(&r->out, "%s\n", d->options[i].data);
+		any = true;
+	}
+	return any;
 }
 
 static int put_stat(struct report *r, const struct report_file *f)
@@ -262,8 +267,7 @@ static int put_stat(struct report *r, const struct report_file *f)
 		 "\nKernel buffer statistics:\n"
 		 "  Note: \"entries\" are the entries left in the kernel ring buffer and are not\n"
 		 "        recorded in the trace data. They should all be zero.\n\n");
-	put_options(r, f, DAT_CPUSTAT);
-	out_text(&r->out, "\n");
+	out_text(&r->out, put_options(r, f, DAT_CPUSTAT) ? "\n" : " No stats in this file\n");
 	for (uint32_t cpu = 0; cpu < b->nr_cpus; cpu++) {
 		ret = dat_stream_bytes(&b->streams[cpu], &bytes);
 		if (ret)
