@@ -12,6 +12,7 @@
 #include "engine/process/area.h"
 #include "engine/process/clock.h"
 #include "engine/core/ftrace_formats.h"
+#include "engine/core/function.h"
 #include "engine/ring/ring_write.h"
 
 #define RECORD_BYTES 32u
@@ -26,13 +27,6 @@ int func_repeats_start(void)
 	if (!err)
 		ns_per_unit = clock_unit_ns();
 	return err;
-}
-
-static uint64_t function_ip(uint32_t id)
-{
-	const struct area_function *f = area_function(id);
-
-	return area_object(f->object)->bias + f->offset;
 }
 
 /* How often the last call came again. */

@@ -195,6 +195,13 @@ int functions_need_again(void)
 	return functions_need();
 }
 
+uint64_t function_ip(uint32_t id)
+{
+	const struct area_function *f = area_function(id);
+
+	return area_object(f->object)->bias + f->offset;
+}
+
 uint32_t function_at(const struct object *o, uint64_t offset)
 {
 	const struct area_object *row = object_row(o);

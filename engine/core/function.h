@@ -49,6 +49,9 @@ uint32_t function_count_known(void);
  */
 uint32_t function_at(const struct object *o, uint64_t offset);
 
+/* The address at which the function of an id begins. Any context. */
+uint64_t function_ip(uint32_t id);
+
 /*
  * For parts that want to see each function that functions_need() finds:
  * REGISTRY_ADD(vestige_functions_found, self).

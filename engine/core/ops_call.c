@@ -17,6 +17,7 @@
  */
 #include "abi/option.h"
 #include "engine/core/func_repeats.h"
+#include "engine/core/function.h"
 #include "engine/core/ops.h"
 #include "engine/core/stack.h"
 #include "engine/process/area.h"
@@ -93,12 +94,7 @@ uint64_t ops_record_call(uint64_t word, uint64_t parent_ip, uint64_t site_end,
 /* Where the function begins, as the kernel's ip; @site_end in a fork's child without an area. */
 static uint64_t start_of(uint32_t id, uint64_t site_end)
 {
-	const struct area_function *f;
-
-	if (!area)
-		return site_end;
-	f = area_function(id);
-	return area_object(f->object)->bias + f->offset;
+	return area ? function_ip(id) : site_end;
 }
 
 enum ops_entered ops_enter(struct srcu_thread **inside)

@@ -8,6 +8,8 @@
  * stack, the walk ends at the first function that the one before it had seen at the same place, if
  * the return addresses further out are still in the same words of the stack.
  *
+ * An event may listen to the entries, too (stack_tracer_listen()): the callback serves both.
+ *
  * One thread at a time measures; a call that comes meanwhile, a signal handler's too, is not looked
  * at. fork: the child goes on in its own area. Costs: one callback, bench "steady". Tests:
  * tests/engine/fire/stack_tracer.
@@ -31,6 +33,7 @@ struct function_set stack_trace_filter = {.shown = AREA_FILTER_STACK, .ring = ri
 
 static uint64_t max_bytes;
 static int is_on, reserved;
+static stack_left_func *listener;
 static uint32_t busy;
 
 struct frame {
@@ -117,17 +120,21 @@ static void measure(uint64_t sp, uint64_t depth)
 
 static void hit(uint32_t id, void *arg, const struct ops_frame *frame)
 {
+	stack_left_func *left = load_acquire(&listener);
 	uint64_t sp, depth;
 
-	(void)id;
 	(void)arg;
-	if (!frame)
+	if (!frame || !area)
 		return;
 	sp = (uint64_t)&frame->parent_ip;
 	depth = thread_stack.top - sp;
-	if (likely(depth <= load_relaxed(&max_bytes)) || depth > thread_stack.bytes)
+	if (depth > thread_stack.bytes)
 		return;
-	if (!area || !load_acquire(&reserved) || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+	if (left)
+		left(function_ip(id), frame->parent_ip, depth, thread_stack.bytes - depth);
+	if (likely(depth <= load_relaxed(&max_bytes)) || !load_relaxed(&is_on))
+		return;
+	if (!load_acquire(&reserved) || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (depth > max_bytes)
 		measure(sp, depth);
@@ -140,6 +147,19 @@ static struct call_ops stack_ops = {
 	.filter = &stack_trace_filter,
 	.entry = hit,
 };
+
+/* The calls reach hit() while there is a use of them. Return: 0 or -errno of the hook. */
+static int follow(int wanted)
+{
+	int err = 0;
+
+	if (wanted && !stack_ops.is_on)
+		err = ftrace_register(&stack_ops);
+	else if (!wanted && stack_ops.is_on)
+		err = ftrace_unregister(&stack_ops);
+	/* a thread that is still inside uses static memory only */
+	return err == -ETIMEDOUT ? 0 : err;
+}
 
 int stack_tracer_is_on(void)
 {
@@ -170,12 +190,9 @@ int stack_tracer_set(int on)
 	if (!err)
 		err = reserve();
 	if (!err)
-		err = on ? ftrace_register(&stack_ops) : ftrace_unregister(&stack_ops);
-	/* a thread that is still inside uses static memory only */
-	if (err == -ETIMEDOUT)
-		err = 0;
+		err = follow(on || listener);
 	if (!err) {
-		is_on = on;
+		store_relaxed(&is_on, on);
 		area_stack()->enabled = (uint32_t)on;
 	}
 	return err;
@@ -183,7 +200,16 @@ int stack_tracer_set(int on)
 
 int stack_tracer_update(void)
 {
-	return is_on ? ftrace_register(&stack_ops) : 0;
+	return stack_ops.is_on ? ftrace_register(&stack_ops) : 0;
+}
+
+int stack_tracer_listen(stack_left_func *func)
+{
+	int err = follow(is_on || func);
+
+	if (!err)
+		store_release(&listener, func);
+	return err;
 }
 
 int stack_tracer_set_max(uint64_t bytes)

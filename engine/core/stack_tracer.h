@@ -27,6 +27,15 @@ int stack_tracer_found(void);
 /* The filter has changed. Return: 0 or -errno. */
 int stack_tracer_update(void);
 
+/*
+ * stack_tracer_listen() - call @func at each entry of a function that stack_trace_filter has, on the
+ * stack with which its thread began. NULL: no more. One listener; it stays for ever.
+ * @ip: of the function. @depth: bytes in use, the return address included. @left: bytes below, to the
+ * end of the stack. Any context. Under the tree's lock. Return: 0; -errno of the hook.
+ */
+typedef void stack_left_func(uint64_t ip, uint64_t parent_ip, uint64_t depth, uint64_t left);
+int stack_tracer_listen(stack_left_func *func);
+
 /* Set stack_max_size. Return: 0 or -ENOSPC. */
 int stack_tracer_set_max(uint64_t bytes);
 

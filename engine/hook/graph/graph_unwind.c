@@ -11,6 +11,8 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <ucontext.h>
 #include <unwind.h>
@@ -148,6 +150,18 @@ static uint64_t caller_of(const uint64_t *slot)
 	return graph_shadow((uint64_t)slot)->return_address;
 }
 
+/*
+ * The bytes of main's stack above @top: arguments and environment, which count to its limit. The
+ * program's name is the last string, with a word behind it (execve() of Linux).
+ */
+static uint64_t bytes_above(uint64_t top)
+{
+	const char *last = (const char *)getauxval(AT_EXECFN);
+	uint64_t end = last ? ((uint64_t)last + strlen(last) + 1 + 8 + 4095) & ~UINT64_C(4095) : 0;
+
+	return end > top ? end - top : 0;
+}
+
 static void start(const struct lifecycle_start *how)
 {
 	const uint64_t *const *stack_end = libc_symbol("__libc_stack_end");
@@ -166,6 +180,8 @@ static void start(const struct lifecycle_start *how)
 		bytes = limit.rlim_cur;
 	if (stack_end && *stack_end)
 		thread_stack = (struct thread_stack){(uint64_t)*stack_end, bytes};
+	if (bytes < MAX_MAIN_STACK && bytes_above(thread_stack.top) < bytes / 2)
+		thread_stack.bytes -= bytes_above(thread_stack.top);
 	if (graph_stacks_start())
 		return;
 	if (libc_is_late())

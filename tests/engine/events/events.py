@@ -19,7 +19,7 @@ import area     # noqa: E402
 TARGETS = os.path.join(SOURCE, "tests/targets/events")
 LIBRARY = os.path.join(BUILD, "libvestige.so")
 PRIO = str(120 + os.nice(0))    # the kernel's `prio` of an ordinary thread: the tests may run under nice
-OWN = {"files", "kmem", "lock", "lockdep", "raw_syscalls", "sched", "signal", "syscalls", "timer"}     # systems that every process has
+OWN = {"files", "kmem", "lock", "lockdep", "raw_syscalls", "sched", "signal", "stack", "syscalls", "timer"}     # systems that every process has
 
 
 class Program:
