@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "include/vestige-trace.h"
-#include "tools/api/open_calls.h"
+#include "tools/analysis/open_calls.h"
 #include "tools/text/out.h"
 #include "tools/text/view.h"
 

@@ -156,23 +156,6 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 
 static const struct calls_ops calls_ops = {.enter = on_enter, .leave = on_leave};
 
-/* A number of a record; false: it does not lie inside. */
-static bool number_of(const struct tep_event *ev, const char *name, unsigned int element,
-		      const struct record *rec, uint64_t *out)
-{
-	struct tep_format_field *field =
-		tep_find_any_field((struct tep_event *)(uintptr_t)ev, name);
-	const char *data;
-	size_t bytes = field ? event_field_data(ev, field, rec, &data) : 0;
-	size_t one =
-		field && (field->flags & TEP_FIELD_IS_ARRAY) ? (size_t)field->elementsize : bytes;
-
-	if (!event_field_number_bytes((int)one) || one * (element + 1) > bytes)
-		return false;
-	*out = tep_read_number(ev->tep, data + one * element, (int)one);
-	return true;
-}
-
 /* The first arguments of a system call's own event, whatever they are called. */
 static const char *argument_name(const struct tep_event *ev, unsigned int arg)
 {
@@ -241,7 +224,7 @@ static void on_descriptor(struct blk_finder *f, const struct tep_event *ev,
 	size_t bytes = field ? event_field_data(ev, field, rec, &data) : 0;
 	uint64_t fd;
 
-	if (!bytes || !number_of(ev, "fd", 0, rec, &fd))
+	if (!bytes || !event_field_number(ev, "fd", 0, rec, &fd))
 		return;
 	name = keep_text(f, data, strnlen(data, bytes));
 	if (name)
@@ -273,8 +256,9 @@ static void on_call(struct blk_finder *f, const struct tep_event *ev, const char
 		if (strcmp(with_fd[i].name, name) != 0)
 			continue;
 		if (!strcmp(ev->system, "raw_syscalls")
-			    ? number_of(ev, "args", with_fd[i].arg, rec, &fd)
-			    : number_of(ev, argument_name(ev, with_fd[i].arg), 0, rec, &fd))
+			    ? event_field_number(ev, "args", with_fd[i].arg, rec, &fd)
+			    : event_field_number(ev, argument_name(ev, with_fd[i].arg), 0, rec,
+						 &fd))
 			t->file = name_of_fd(f, record_process(rec), (uint32_t)fd);
 		return;
 	}
@@ -299,7 +283,7 @@ static int on_other(void *arg, const struct record *rec)
 	if (!strcmp(ev->system, "files") && !strcmp(ev->name, "descriptor")) {
 		on_descriptor(f, ev, rec);
 	} else if (!strcmp(ev->system, "raw_syscalls") && !strcmp(ev->name, "sys_enter")) {
-		name = number_of(ev, "id", 0, rec, &nr) ? syscall_names_find(nr) : NULL;
+		name = event_field_number(ev, "id", 0, rec, &nr) ? syscall_names_find(nr) : NULL;
 		on_call(f, ev, name ? name : "unknown", rec);
 	} else if (!strcmp(ev->system, "syscalls") && !strncmp(ev->name, "sys_enter_", 10)) {
 		on_call(f, ev, ev->name + 10, rec);

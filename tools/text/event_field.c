@@ -29,3 +29,19 @@ size_t event_field_data(const struct tep_event *ev, const struct tep_format_fiel
 	*data += at;
 	return (size_t)bytes;
 }
+
+bool event_field_number(const struct tep_event *ev, const char *name, unsigned int element,
+			const struct record *rec, uint64_t *out)
+{
+	struct tep_format_field *field =
+		tep_find_any_field((struct tep_event *)(uintptr_t)ev, name);
+	const char *data;
+	size_t bytes = field ? event_field_data(ev, field, rec, &data) : 0;
+	size_t one =
+		field && (field->flags & TEP_FIELD_IS_ARRAY) ? (size_t)field->elementsize : bytes;
+
+	if (!event_field_number_bytes((int)one) || one * (element + 1) > bytes)
+		return false;
+	*out = tep_read_number(ev->tep, data + one * element, (int)one);
+	return true;
+}

@@ -3,7 +3,9 @@
 #ifndef VESTIGE_TOOLS_EVENT_FIELD_H
 #define VESTIGE_TOOLS_EVENT_FIELD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tools/reader/reader.h"
 
@@ -23,5 +25,12 @@ static inline size_t event_field_number_bytes(int size)
  */
 size_t event_field_data(const struct tep_event *ev, const struct tep_format_field *f,
 			const struct record *rec, const char **data);
+
+/*
+ * event_field_number() - the number in field @name of @rec, which is an @ev; of an array its @element-th.
+ * @out: gets it. Return: false: there is no such field, or it does not lie inside the record.
+ */
+bool event_field_number(const struct tep_event *ev, const char *name, unsigned int element,
+			const struct record *rec, uint64_t *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See open_calls.h. Tests: tests/cli/test_script.py. */
-#include "tools/api/open_calls.h"
+#include "tools/analysis/open_calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
