@@ -32,6 +32,79 @@ int main(int argc, char **argv)
 }
 """
 
+# It prints what each call of down() and leaf() has left of its stack, by pthread_getattr_np(): of main, 1 of a thread.
+DEEP = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+/* Bytes from the return address of the calling function to the end of its thread's stack. */
+#define LEFT ((unsigned long)__builtin_dwarf_cfa() - 8 - lo)
+static __thread unsigned long lo;
+static unsigned long left_of[2][200];
+volatile long sum;
+FN void leaf(int t) { left_of[t][199] = LEFT; sum++; }
+FN void down(int t, int n)
+{
+	volatile char frame[1000];
+
+	left_of[t][n] = LEFT;
+	frame[0] = 1;
+	if (n)
+		down(t, n - 1);
+	else
+		leaf(t);
+	sum += frame[0];
+}
+FN void find_stack(void)
+{
+	pthread_attr_t attr;
+	void *addr;
+	size_t bytes;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &addr, &bytes);
+	pthread_attr_destroy(&attr);
+	lo = (unsigned long)addr;
+}
+FN void *in_thread(void *arg) { find_stack(); down(1, 40); return arg; }
+FN void work(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	pthread_create(&t, &attr, in_thread, NULL);
+	pthread_join(t, NULL);
+	pthread_attr_destroy(&attr);
+	down(0, 20);
+}
+int main(int argc, char **argv)
+{
+	(void)argv;
+	find_stack();
+	work();
+	for (int t = 0; t < 2; t++)
+		for (int n = 40; n >= 0; n--)
+			if (left_of[t][n])
+				printf("%d %lu\n", t, left_of[t][n]);
+	printf("0 %lu\n1 %lu\n", left_of[0][199], left_of[1][199]);
+	fflush(stdout);
+	while (argc > 1) {
+		work();
+		puts("ready");
+		fflush(stdout);
+		usleep(20000);
+	}
+	return 0;
+}
+"""
+
 
 def conf(w, text, name="kft.conf"):
     with open(w.path(name), "w") as f:
@@ -147,6 +220,105 @@ def test_program(w):
     assert not [n for n in __import__("os").listdir(w.dir) if n.endswith(".dat")]
 
 
+def deep(w):
+    """Record a program with all stacks. Return: for 0 main and 1 a thread the bytes that calls had left, the outermost first."""
+    out = w.run("record", "-q", "-p", "function_graph", "-e", "stack:stack_left", w.compile("deep", DEEP)).stdout.decode().split()
+    return lefts(out)
+
+
+def lefts(words):
+    pairs = list(zip(words[::2], map(int, words[1::2])))
+    return [[left for t, left in pairs if t == which] for which in ("0", "1")]
+
+
+def stacks(lefts_of, below):
+    """The rows of a watch: of the thread's calls with less than that left, each with its callers."""
+    every = ["in_thread", *["down"] * 41, "leaf"]
+    return [name for i, left in enumerate(lefts_of[1]) if left < below for name in every[:i + 2]]
+
+
+def watched(rows):
+    return [r[0] for r in rows if r[1] == -2]
+
+
+def test_watch(w):
+    """A watch logs the stack of each call that has too little left, as the program measures it, whatever the filters."""
+    left = deep(w)
+    assert len(left[0]) == 22 and len(left[1]) == 42 and left[1] == sorted(left[1], reverse=True), left
+    seen = re.findall(r"stack_left: +(?:down|leaf) <-\S+ left=(\d+)", w.run("report").stdout.decode())
+    assert sorted(map(int, seen)) == sorted(left[0] + left[1]), (seen, left)
+    want = stacks(left, 30000)
+    assert want.count("leaf") == 1 and want.count("in_thread") > 10
+    out, rows = log(w, "begin watch stack 30000 end")
+    assert watched(rows) == want, (watched(rows), want)
+    first = next(i for i, r in enumerate(rows) if r[1] == -2)
+    assert [r[3] for r in rows[first:first + 3]] == ["-", "in_thread", "down"] and len(rows) == len(want) + 69, (len(rows), rows)
+    # the bytes themselves are not less than themselves
+    _, rows = log(w, f"begin watch stack {left[1][30]} end")
+    assert watched(rows) == stacks(left, left[1][30]) and rows
+    for text in ("filter mintime 3000000", "filter onlyints", "filter funclist work fend", "untimed filter funclist work fend"):
+        _, rows = log(w, f"begin watch stack 30000 {text} end")
+        assert watched(rows) == want and {r[0] for r in rows if r[1] != -2} <= {"work"}, (text, rows)
+    # a trigger is one at this entry, too
+    _, rows = log(w, "begin trigger start entry leaf watch stack 30000 end")
+    assert watched(rows) == stacks(left, left[1][40])[-43:], rows
+    _, rows = log(w, "begin trigger stop entry leaf watch stack 30000 end")
+    assert watched(rows) == want[:-43], rows
+    said = w.run("kft", "-c", conf(w, "begin watch stack 100 end"), "-i", "trace.dat", "-o", "-")
+    assert b"the watch logged no stack" in said.stderr and b" -2 " not in said.stdout, said
+    conf(w, out, "deep.log")
+    table = w.run("kd", "-f", "Fc", "deep.log").stdout.decode().split()[4:]
+    assert dict(zip(table[::2], table[1::2]))["down"] == str(41 + 21), table
+
+
+def test_worst_watch(w):
+    """Each stack of worst-stack has less left than the one before it. A full log ends the run, or overwrites whole rows."""
+    left = deep(w)
+    alone = "filter funclist work fend"
+    _, rows = log(w, f"begin watch worst-stack 30000 {alone} end")
+    assert watched(rows) == stacks(left, 30000), rows
+    _, rows = log(w, f"begin watch worst-stack {left[0][-1] + 1} {alone} end")
+    # the thread ends before main's calls, which have more left than it had: they are not worse
+    assert watched(rows)[-43:] == ["in_thread", *["down"] * 41, "leaf"] and "main" not in watched(rows), rows
+    _, rows = log(w, f"begin watch stack {left[0][-1] + 1} {alone} end")
+    assert watched(rows)[-24:] == ["main", "work", *["down"] * 21, "leaf"], rows
+    out, rows = log(w, "begin watch stack 30000 filter onlyints logentries 50 end")
+    assert watched(rows) == stacks(left, 30000)[:50] and "by buffer full" in out, out
+    for size in (10, 43, 50):
+        _, rows = log(w, f"begin watch stack 30000 filter onlyints overwrite logentries {size} end")
+        assert watched(rows) == stacks(left, 30000)[-size:] and len(rows) == size, (size, rows)
+    assert rows[-1][3] == "down", rows
+
+
+def test_watch_of_a_program(w):
+    """The watch is switched on in a program, and in a process that runs, where it ends with the run."""
+    prog = w.compile("deep", DEEP)
+    config = conf(w, "begin watch stack 30000 filter funclist work fend end")
+    left = lefts(w.run("kft", "-c", config, prog).stdout.decode().split())
+    with open(w.path("kft.log")) as f:
+        names_of = re.findall(r"^ *\d+ +-2 +\d+   +(\S+)   ", f.read(), re.M)
+    assert names_of == stacks(left, 30000), names_of
+    with subprocess.Popen([prog, "again"], cwd=w.dir, env=w.env, stdout=subprocess.PIPE) as p:
+        try:
+            words = b" ".join(iter(p.stdout.readline, b"ready\n")).decode().split()
+            whole = " ".join(stacks(lefts(words), 30000))
+            pid = str(p.pid)
+            w.run("kft", "-c", config, "-P", pid, "prime")
+            status = lambda: w.run("kft", "-c", config, "-P", pid, "status").stdout.decode()   # noqa: E731
+            assert "  watch stack 30000\n" in status()
+            w.run("kft", "-c", config, "-P", pid, "start")
+            until(lambda: int(status().split()[-1]) > 2 * len(names_of) + 100)
+            w.run("kft", "-c", config, "-P", pid, "-o", "live.log", "stop")
+            with open(w.path("live.log")) as f:
+                live = re.findall(r"^ *\d+ +-2 +\d+   +(\S+)   ", f.read(), re.M)
+            # the first and the last thread may be there in part
+            assert whole in " ".join(live), (words, " ".join(live)[:3000])
+            assert w.run("get", "-P", pid, "events/stack/stack_left/enable").stdout == b"0\n"
+        finally:
+            p.kill()
+    w.run("clean")
+
+
 def test_process(w):
     """A running process can be primed, started and stopped, by hand or by a trigger, and is as
     before afterwards."""
@@ -188,7 +360,10 @@ def test_errors(w):
                        ("begin trigger go", b"'start' or 'stop', not 'go'"), ("begin trigger stop entry", b"a function is wanted, not 'the end"),
                        ("begin trigger start time x end", b"number of microseconds"), ("begin\n\n filter slow end", b"line 3: a filter is"),
                        ("begin filter funclist a b end", b"ends with 'fend'"), ("begin filter funclist fend end", b"a function is wanted"),
-                       ("begin watch stack 100 end", b"`vestige stack` shows"), ("begin logentries 0 end", b"no entry"), ("begin end more", b"nothing is behind"),
+                       ("begin watch stack x end", b"limit of a watch is a number of bytes"), ("begin\nwatch heap 1 end", b"line 2: a watch is of 'stack'"),
+                       ("begin watch stack 0 end", b"less than 0 bytes"), ("begin watch stack 9 watch worst-stack 8 end", b"a second watch"),
+                       ("begin watch stack 99999999999999 end", b"at most"), ("begin watch", b"'worst-stack', not 'the end of the file'"),
+                       ("begin logentries 0 end", b"no entry"), ("begin end more", b"nothing is behind"),
                        ("begin logentries 99999999999 end", b"at most"), ("begin filter noints filter onlyints end", b"leave nothing"),
                        ("begin untimed filter mintime 3 end", b"have no time"), ("begin autorepeat end", b"without a trigger to stop"),
                        ("begin trigger start time 1 trigger start time 2 end", b"second trigger"), ("begin what end", b"an entry is"),

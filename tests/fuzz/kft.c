@@ -48,6 +48,8 @@ static void configure(const uint8_t *data, size_t n)
 	text[n] = '\0';
 	if (!kft_config_parse(text, "fuzz", &config)) {
 		PROMISE(config.log_entries && config.log_entries <= KFT_MAX_LOG_ENTRIES);
+		PROMISE(config.watch_bytes <= KFT_MAX_WATCH &&
+			(config.watch_bytes || !config.watch_worst));
 		PROMISE(config.start.kind == KFT_NONE || config.start.kind == KFT_TIME ||
 			config.start.function);
 		for (size_t i = 0; i < config.nr_functions; i++)

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,10 @@
 #include "tools/kft/kft_run.h"
 #include "tools/record/record.h"
 
-#define INSTANCE  "kft"
-#define BUFFER_KB "16384" /* a CPU */
+#define INSTANCE    "kft"
+#define BUFFER_KB   "16384" /* a CPU */
+#define WATCH_EVENT KFT_WATCH_SYSTEM ":" KFT_WATCH_EVENT
+#define WATCH_DIR   "events/" KFT_WATCH_SYSTEM "/" KFT_WATCH_EVENT
 
 struct options {
 	const char *config, *output, *input;
@@ -62,6 +65,10 @@ static int write_log(struct view *v, const struct kft_config *config, const char
 		note("the log is empty: nothing was the trigger to start");
 	else if (!err && config->stop.kind != KFT_NONE && run.ended == KFT_BY_END)
 		note("nothing was the trigger to stop: the log goes to the end of the records");
+	if (!err && run.was_triggered && config->watch_bytes && !run.nr_watches)
+		note("the watch logged no stack: the records have no event " WATCH_EVENT
+		     " with less than %" PRIu64 " bytes left",
+		     config->watch_bytes);
 	if (!err)
 		view_notes(v, 1);
 	kft_run_free(&run);
@@ -82,19 +89,28 @@ static int read_file(const char *path, const struct kft_config *config, const ch
 	return err;
 }
 
-static void add_pattern(struct record_options *opt, const char *name)
+static void add_pattern(struct record_options *opt, char kind, const char *name)
 {
 	if (name && opt->nr_patterns < RECORD_MAX_PATTERNS) {
-		opt->patterns[opt->nr_patterns].kind = 'l';
+		opt->patterns[opt->nr_patterns].kind = kind;
 		opt->patterns[opt->nr_patterns++].text = name;
 	}
+}
+
+#define WATCH_FILTER_BYTES 40
+
+/* The filter of WATCH_EVENT. Return: @text, of WATCH_FILTER_BYTES. */
+static const char *watch_filter(const struct kft_config *config, char *text)
+{
+	snprintf(text, WATCH_FILTER_BYTES, "left < %" PRIu64, config->watch_bytes);
+	return text;
 }
 
 /* Run a program. Return: its exit status, or one of ours after a message. */
 static int run_program(const struct options *opt, struct kft_config *config, char **argv)
 {
 	static struct record_options rec;
-	char *recording;
+	char *recording, filter[WATCH_FILTER_BYTES];
 	int err = kft_config_name(config, strchr(argv[0], '/') ? argv[0] : NULL), status;
 
 	if (err) {
@@ -114,11 +130,17 @@ static int run_program(const struct options *opt, struct kft_config *config, cha
 				      .options = {"context"}, /* what is in a signal handler */
 				      .nr_options = 1,
 				      .argv = argv};
-	for (size_t i = 0; i < config->nr_functions; i++)
-		add_pattern(&rec, config->functions[i]);
-	if (rec.nr_patterns) {
-		add_pattern(&rec, config->start.function);
-		add_pattern(&rec, config->stop.function);
+	if (config->watch_bytes) { /* its stacks have all functions */
+		add_pattern(&rec, 'e', WATCH_EVENT);
+		rec.rules[rec.nr_rules++] = (struct event_rule){
+			.events = WATCH_EVENT, .text = watch_filter(config, filter)};
+	} else {
+		for (size_t i = 0; i < config->nr_functions; i++)
+			add_pattern(&rec, 'l', config->functions[i]);
+	}
+	if (rec.nr_patterns && !config->watch_bytes) {
+		add_pattern(&rec, 'l', config->start.function);
+		add_pattern(&rec, 'l', config->stop.function);
 	}
 	status = record(&rec);
 	if (!access(recording, F_OK)) {
@@ -141,8 +163,21 @@ static int write_filter(struct target *t, const struct kft_config *config)
 	for (size_t i = 0; i < 2 && !err; i++)
 		if (triggers[i])
 			err = control_write(t, "set_ftrace_filter", triggers[i], false);
-	/* all functions are recorded then: the triggers were written to see that they exist */
-	return err || config->nr_functions ? err : target_set(t, "set_ftrace_filter", "");
+	/* all functions are recorded then: the names were written to see that they exist */
+	return err || (config->nr_functions && !config->watch_bytes)
+		       ? err
+		       : target_set(t, "set_ftrace_filter", "");
+}
+
+static int switch_watch(struct target *t, const struct kft_config *config)
+{
+	char filter[WATCH_FILTER_BYTES];
+	int err = target_set(t, "events/enable", "0");
+
+	if (err || !config->watch_bytes)
+		return err;
+	err = target_set(t, WATCH_DIR "/filter", watch_filter(config, filter));
+	return err ? err : target_set(t, WATCH_DIR "/enable", "1");
 }
 
 static int prime(struct target *t, const struct kft_config *config)
@@ -161,6 +196,8 @@ static int prime(struct target *t, const struct kft_config *config)
 		err = target_set(t, "options/context", "1");
 	if (!err)
 		err = write_filter(t, config);
+	if (!err)
+		err = switch_watch(t, config);
 	if (!err)
 		err = target_set(t, "current_tracer", "function_graph");
 	if (!err)

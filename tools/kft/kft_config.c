@@ -154,6 +154,27 @@ static int take_filter(struct words *w, struct kft_config *config)
 	return 0;
 }
 
+static int take_watch(struct words *w, struct kft_config *config)
+{
+	unsigned int line;
+
+	next(w);
+	if (!is(w, "stack") && !is(w, "worst-stack"))
+		return bad(w, "a watch is of 'stack' or 'worst-stack'");
+	line = w->line;
+	if (config->watch_bytes)
+		return fail(EINVAL, "%s: line %u: a second watch", w->name, line);
+	config->watch_worst = is(w, "worst-stack");
+	if (take_number(w, KFT_MAX_WATCH,
+			"the limit of a watch is a number of bytes, at most 1099511627776",
+			&config->watch_bytes))
+		return -EINVAL;
+	if (!config->watch_bytes)
+		return fail(EINVAL, "%s: line %u: no stack has less than 0 bytes left", w->name,
+			    line);
+	return 0;
+}
+
 static int take_entry(struct words *w, struct kft_config *config)
 {
 	if (is(w, "trigger"))
@@ -165,10 +186,7 @@ static int take_entry(struct words *w, struct kft_config *config)
 				   "the size of the log is a number of entries, at most 16777216",
 				   &config->log_entries);
 	if (is(w, "watch"))
-		return fail(ENOTSUP,
-			    "%s: line %u: watch: how much of a stack is left is not recorded; "
-			    "`vestige stack` shows the deepest stack",
-			    w->name, w->line);
+		return take_watch(w, config);
 	if (is(w, "autorepeat"))
 		config->autorepeat = true;
 	else if (is(w, "overwrite"))
@@ -332,6 +350,9 @@ void kft_config_put(struct out *o, const struct kft_config *config)
 	for (size_t i = 0; i < config->nr_functions; i++)
 		out_printf(o, "%s%s", i ? " " : "  filter funclist ", config->functions[i]);
 	out_text(o, config->nr_functions ? " fend\n" : "");
+	if (config->watch_bytes)
+		out_printf(o, "  watch %s %" PRIu64 "\n",
+			   config->watch_worst ? "worst-stack" : "stack", config->watch_bytes);
 	out_printf(o, "  logentries %" PRIu64 "\n", config->log_entries);
 	out_printf(o, "%s%s%s", config->autorepeat ? "  autorepeat\n" : "",
 		   config->overwrite ? "  overwrite\n" : "", config->untimed ? "  untimed\n" : "");

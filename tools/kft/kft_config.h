@@ -6,12 +6,12 @@
  *	begin
  *	  trigger start|stop  entry FUNC | exit FUNC | time USECS
  *	  filter mintime USECS | maxtime USECS | noints | onlyints | funclist FUNC... fend
+ *	  watch stack BYTES | worst-stack BYTES
  *	  logentries N
  *	  autorepeat | overwrite | untimed | prime
  *	end
  *
- * `new` may be in front of `begin`. FUNC is a name, or 0xADDRESS as in the program's file. `watch`
- * is understood and refused. Tests: tests/cli/test_kft.py, tests/fuzz/kft.c.
+ * `new` may be in front of `begin`. FUNC is a name, or 0xADDRESS as in the program's file. Tests: tests/cli/test_kft.py, tests/fuzz/kft.c.
  */
 #ifndef VESTIGE_TOOLS_KFT_CONFIG_H
 #define VESTIGE_TOOLS_KFT_CONFIG_H
@@ -25,6 +25,7 @@
 #define KFT_LOG_ENTRIES	    20000u /* where `logentries` is not given */
 #define KFT_MAX_LOG_ENTRIES (1u << 24)
 #define KFT_MAX_FUNCTIONS   4096u
+#define KFT_MAX_WATCH	    (UINT64_C(1) << 40) /* bytes */
 
 enum kft_trigger_kind { KFT_NONE, KFT_ENTRY, KFT_EXIT, KFT_TIME };
 
@@ -38,7 +39,9 @@ struct kft_config {
 	struct kft_trigger start, stop;
 	uint64_t min_us, max_us; /* 0: none */
 	bool noints, onlyints, autorepeat, overwrite, untimed;
-	char **functions; /* of funclist */
+	uint64_t watch_bytes; /* left of a stack: less than that is logged; 0: no watch */
+	bool watch_worst;     /* each time the limit becomes what was left */
+	char **functions;     /* of funclist */
 	size_t nr_functions, room;
 	uint64_t log_entries;
 };

@@ -3,6 +3,7 @@
 #include "tools/kft/kft_run.h"
 
 #include <errno.h>
+#include <event-parse.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "tools/base/nearest.h"
 #include "tools/code/symbols.h"
 #include "tools/import/kft_log.h"
+#include "tools/text/event_field.h"
 
 #define FLAG_HANDLER 8u		/* common_flags: TRACE_FLAG_HARDIRQ */
 #define LEFT_OUT     UINT32_MAX /* in the lower half of a call's data: its entry was; else 1 + slot */
@@ -196,6 +198,17 @@ static int log_entry(struct kft_run *run, struct call *call, const struct kft_ro
 	return 0;
 }
 
+/* A trigger at the entry of a function. */
+static void look_at_entry(struct kft_run *run, uint64_t ts, uint8_t roles)
+{
+	if (run->state == KFT_PRIMED && run->config->start.kind == KFT_ENTRY &&
+	    (roles & ROLE_START))
+		begin(run, ts, KFT_BY_ENTRY);
+	else if (run->state == KFT_TRIGGERED && run->config->stop.kind == KFT_ENTRY &&
+		 (roles & ROLE_STOP))
+		end(run, ts, KFT_BY_ENTRY);
+}
+
 static void enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	struct kft_run *run = arg;
@@ -211,12 +224,9 @@ static void enter(void *arg, struct call *call, struct call *parent, const struc
 	}
 	roles = role_of(run, row.function);
 	look_at_time(run, call->start);
-	if (run->state == KFT_PRIMED && run->config->start.kind == KFT_ENTRY &&
-	    (roles & ROLE_START))
-		begin(run, call->start, KFT_BY_ENTRY);
-	else if (run->state == KFT_TRIGGERED && run->config->stop.kind == KFT_ENTRY &&
-		 (roles & ROLE_STOP))
-		end(run, call->start, KFT_BY_ENTRY);
+	look_at_entry(run, call->start, roles);
+	if (run->config->watch_bytes && !run->err)
+		run->err = open_calls_enter(&run->stack, call);
 	if (run->state != KFT_TRIGGERED || run->err)
 		return;
 	row.delta_us = run->config->untimed ? KFT_NO_EXIT : KFT_OPEN;
@@ -264,6 +274,8 @@ static void leave(void *arg, struct call *call, struct call *parent, const struc
 	uint8_t roles;
 
 	(void)parent;
+	if (!run->err && run->config->watch_bytes)
+		run->err = open_calls_leave(&run->stack, call);
 	if (run->err || call->flags & CALL_UNFINISHED)
 		return;
 	look_at_time(run, call->end);
@@ -305,15 +317,71 @@ static bool is_mark(const struct record *rec, const char *mark)
 	return rec->kind == RECORD_PRINT && rec->data_bytes >= n && !memcmp(rec->data, mark, n);
 }
 
+/* Into the log: the open calls of the thread, the outermost first, and the function at @ip. */
+static int log_stack(struct kft_run *run, const struct record *rec, uint64_t ip)
+{
+	struct kft_row row = {
+		.ts = rec->ts, .pid = rec->pid, .delta_us = KFT_WATCH, .function = NO_FUNCTION};
+	uint32_t nr, i = 0;
+	const uint64_t *ips = open_calls_of(&run->stack, rec->process, rec->pid, &nr);
+	int err = 0;
+
+	run->nr_watches++;
+	if (nr >= run->config->log_entries && run->config->overwrite) {
+		i = nr - (uint32_t)run->config->log_entries + 1; /* the others would not stay */
+		if (call_filter_number(run->v->filter, ips[i - 1], &row.function))
+			return no_memory();
+	}
+	for (; i <= nr && !err && make_room(run, rec->ts); i++) {
+		row.caller = row.function;
+		if (call_filter_number(run->v->filter, i < nr ? ips[i] : ip, &row.function))
+			return no_memory();
+		err = add_row(run, &row);
+	}
+	return err;
+}
+
+/* A record of KFT_WATCH_EVENT. It is in front of the entry's own, and is a trigger as that is. */
+static int watch(struct kft_run *run, const struct tep_event *ev, const struct record *rec)
+{
+	uint64_t ip, left;
+	uint32_t function;
+	uint8_t roles;
+
+	if (!event_field_number(ev, "ip", 0, rec, &ip) ||
+	    !event_field_number(ev, "left", 0, rec, &left))
+		return 0;
+	if (call_filter_number(run->v->filter, ip, &function))
+		return no_memory();
+	roles = role_of(run, function);
+	look_at_time(run, rec->ts);
+	/* a function that starts and stops does one of them at an entry */
+	if ((roles & (ROLE_START | ROLE_STOP)) != (ROLE_START | ROLE_STOP))
+		look_at_entry(run, rec->ts, roles);
+	if (run->err || run->state != KFT_TRIGGERED || left >= run->watch_bytes)
+		return run->err;
+	if (run->config->watch_worst)
+		run->watch_bytes = left;
+	return log_stack(run, rec, ip);
+}
+
 static int other(void *arg, const struct record *rec)
 {
 	struct kft_run *run = arg;
+	struct tep_event *ev;
 
 	if (is_mark(rec, KFT_MARK_START) && run->state == KFT_PRIMED)
 		begin(run, rec->ts, KFT_BY_USER);
 	else if (is_mark(rec, KFT_MARK_STOP) && run->state == KFT_TRIGGERED)
 		end(run, rec->ts, KFT_BY_USER);
-	return 0;
+	if (!run->config->watch_bytes || rec->kind != RECORD_EVENT || !run->v->r->tep)
+		return 0;
+	ev = tep_find_event(run->v->r->tep, rec->event);
+	if (!ev || strcmp(ev->system, KFT_WATCH_SYSTEM) != 0 ||
+	    strcmp(ev->name, KFT_WATCH_EVENT) != 0)
+		return 0;
+	run->err = watch(run, ev, rec);
+	return run->err;
 }
 
 int kft_run_read(struct kft_run *run)
@@ -323,6 +391,7 @@ int kft_run_read(struct kft_run *run)
 	struct view *v = run->v;
 	int err;
 
+	run->watch_bytes = run->config->watch_bytes;
 	v->other = other;
 	v->other_arg = run;
 	err = view_run(v, &ops, run, &run->err);
@@ -373,6 +442,7 @@ void kft_run_free(struct kft_run *run)
 	free(run->rows);
 	free(run->open);
 	free(run->roles);
+	open_calls_clear(&run->stack);
 	run->rows = NULL;
 	run->open = NULL;
 	run->roles = NULL;

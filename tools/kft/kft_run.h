@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A run of KFT over the calls of a recording: triggers begin and end it, filters choose its entries,
- * and the log has them in the order of entry. Logs are written as KFT writes them, so that its tools
+ * and the log has them in the order of entry. A stack watch adds the stacks at which the event
+ * stack:stack_left saw too little left. Logs are written as KFT writes them, so that its tools
  * read them. Tests: tests/cli/test_kft.py, tests/fuzz/kft.c.
  */
 #ifndef VESTIGE_TOOLS_KFT_RUN_H
@@ -10,12 +11,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/analysis/open_calls.h"
 #include "tools/kft/kft_config.h"
 #include "tools/text/view.h"
 
 /* What `vestige kft start` and `stop` write into the records of a process. */
 #define KFT_MARK_START "kft: start"
 #define KFT_MARK_STOP  "kft: stop"
+
+/* The event that a stack watch reads: its system and name. */
+#define KFT_WATCH_SYSTEM "stack"
+#define KFT_WATCH_EVENT	 "stack_left"
 
 enum kft_state { KFT_PRIMED, KFT_TRIGGERED, KFT_COMPLETE };
 
@@ -55,6 +61,9 @@ struct kft_run {
 	uint32_t free_slot; /* 1 + the first that is free; `open` has the next */
 	uint8_t *roles;	    /* by function: what the configuration has it for */
 	size_t nr_roles;
+	uint64_t watch_bytes;	 /* less than that left of a stack is logged */
+	struct open_calls stack; /* with a watch */
+	uint64_t nr_watches;	 /* stacks that are in the log, or were */
 	uint64_t by_time, by_interrupt, by_list, not_found;
 	int err;
 };
