@@ -96,12 +96,12 @@ static void report(uint64_t depth)
 	write_seqcount_end(&s->gen);
 }
 
-static void measure(uint64_t sp, uint64_t depth)
+static void measure(uint64_t sp, uint64_t depth, uint64_t top)
 {
 	struct walk w = {.sp = sp};
 	uint32_t kept;
 
-	now.top = thread_stack.top;
+	now.top = top;
 	now.tid = ring_thread_id();
 	now.nr = 0;
 	w.same_thread = last.top == now.top && last.tid == now.tid;
@@ -121,23 +121,24 @@ static void measure(uint64_t sp, uint64_t depth)
 static void hit(uint32_t id, void *arg, const struct ops_frame *frame)
 {
 	stack_left_func *left = load_acquire(&listener);
+	struct thread_stack stack = thread_stack.bytes ? thread_stack : main_stack;
 	uint64_t sp, depth;
 
 	(void)arg;
 	if (!frame || !area)
 		return;
 	sp = (uint64_t)&frame->parent_ip;
-	depth = thread_stack.top - sp;
-	if (depth > thread_stack.bytes)
+	depth = stack.top - sp;
+	if (depth > stack.bytes)
 		return;
 	if (left)
-		left(function_ip(id), frame->parent_ip, depth, thread_stack.bytes - depth);
+		left(function_ip(id), frame->parent_ip, depth, stack.bytes - depth);
 	if (likely(depth <= load_relaxed(&max_bytes)) || !load_relaxed(&is_on))
 		return;
 	if (!load_acquire(&reserved) || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (depth > max_bytes)
-		measure(sp, depth);
+		measure(sp, depth, stack.top);
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 

@@ -56,6 +56,7 @@ static __thread int end_rounds __attribute__((tls_model("initial-exec")));
 static __thread int own_tid __attribute__((tls_model("initial-exec"))); /* 0: not known */
 
 __thread struct thread_stack thread_stack __attribute__((tls_model("initial-exec")));
+struct thread_stack main_stack;
 
 static int get_tid(void)
 {

@@ -30,6 +30,9 @@ struct thread_stack {
 };
 extern __thread struct thread_stack thread_stack __attribute__((tls_model("initial-exec")));
 
+/* Main's; in a process that the engine came to later main itself does not know it. */
+extern struct thread_stack main_stack;
+
 /* The id of a thread; 0: not known. Any context, one system call. */
 int thread_tid(pthread_t thread);
 

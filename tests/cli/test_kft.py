@@ -95,7 +95,9 @@ int main(int argc, char **argv)
 				printf("%d %lu\n", t, left_of[t][n]);
 	printf("0 %lu\n1 %lu\n", left_of[0][199], left_of[1][199]);
 	fflush(stdout);
-	while (argc > 1) {
+	if (argc > 2)
+		work();
+	while (argc == 2) {
 		work();
 		puts("ready");
 		fflush(stdout);
@@ -220,9 +222,9 @@ def test_program(w):
     assert not [n for n in __import__("os").listdir(w.dir) if n.endswith(".dat")]
 
 
-def deep(w):
+def deep(w, *args):
     """Record a program with all stacks. Return: for 0 main and 1 a thread the bytes that calls had left, the outermost first."""
-    out = w.run("record", "-q", "-p", "function_graph", "-e", "stack:stack_left", w.compile("deep", DEEP)).stdout.decode().split()
+    out = w.run("record", "-q", "-p", "function_graph", "-e", "stack:stack_left", w.compile("deep", DEEP), *args).stdout.decode().split()
     return lefts(out)
 
 
@@ -282,6 +284,13 @@ def test_worst_watch(w):
     assert watched(rows)[-43:] == ["in_thread", *["down"] * 41, "leaf"] and "main" not in watched(rows), rows
     _, rows = log(w, f"begin watch stack {left[0][-1] + 1} {alone} end")
     assert watched(rows)[-24:] == ["main", "work", *["down"] * 21, "leaf"], rows
+    # what comes again is not worse
+    assert deep(w, "and", "again")[1] == left[1]
+    _, rows = log(w, f"begin watch worst-stack 30000 {alone} end")
+    assert watched(rows) == stacks(left, 30000), rows
+    _, rows = log(w, f"begin watch stack 30000 {alone} end")
+    assert watched(rows) == 2 * stacks(left, 30000), rows
+    deep(w)
     out, rows = log(w, "begin watch stack 30000 filter onlyints logentries 50 end")
     assert watched(rows) == stacks(left, 30000)[:50] and "by buffer full" in out, out
     for size in (10, 43, 50):
@@ -314,6 +323,10 @@ def test_watch_of_a_program(w):
             # the first and the last thread may be there in part
             assert whole in " ".join(live), (words, " ".join(live)[:3000])
             assert w.run("get", "-P", pid, "events/stack/stack_left/enable").stdout == b"0\n"
+            # main is seen, too, though it ran before the engine came
+            w.run("set", "-P", pid, "events/stack/stack_left/enable", "1")
+            first = f"down <-work left={lefts(words)[0][0]} ".encode()
+            until(lambda: first in w.run("get", "-P", pid, "trace").stdout, first)
         finally:
             p.kill()
     w.run("clean")

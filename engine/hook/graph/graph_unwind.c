@@ -182,6 +182,7 @@ static void start(const struct lifecycle_start *how)
 		thread_stack = (struct thread_stack){(uint64_t)*stack_end, bytes};
 	if (bytes < MAX_MAIN_STACK && bytes_above(thread_stack.top) < bytes / 2)
 		thread_stack.bytes -= bytes_above(thread_stack.top);
+	main_stack = thread_stack;
 	if (graph_stacks_start())
 		return;
 	if (libc_is_late())
