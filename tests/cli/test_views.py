@@ -338,7 +338,7 @@ def test_function_records_have_no_times(w):
 
 def test_errors(w):
     for command in ("replay", "graph", "profile"):
-        for bad in (["-D", "0"], ["-D", "x"], ["-t", "x"], ["-t", "5h"], ["-r", "5"], ["-r", "5~1"], ["-r", "2ms~1ms"], ["-r", "~"], ["-r", "x~"],
+        for bad in (["-D", "0"], ["-D", "x"], ["-t", "x"], ["-t", "5d"], ["-r", "5"], ["-r", "5~1"], ["-r", "2ms~1ms"], ["-r", "~"], ["-r", "x~"],
                     ["--tid", "x"], ["--tid", "1,"], ["--demangle", "some"], ["-F", ""], ["-F"], ["--nosuch"],
                     ["a", "b", "c"]):
             p = w.run(command, *bad, status=2)

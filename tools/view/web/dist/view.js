@@ -607,7 +607,7 @@
   var PIXELS = new Uint32Array(HUES * 3);
   var COLOURS = [];
   for (let i4 = 0; i4 < HUES * 3; i4++) {
-    const hue = i4 % HUES * 360 / HUES, light = [0.72, 0.64, 0.8][Math.floor(i4 / HUES)];
+    const hue = i4 % HUES * 360 / HUES, light = [0.72, 0.66, 0.8][Math.floor(i4 / HUES)];
     const [r3, g2, b] = [channel(0, hue, 0.55, light), channel(8, hue, 0.55, light), channel(4, hue, 0.55, light)];
     PIXELS[i4] = (255 << 24 | b << 16 | g2 << 8 | r3) >>> 0;
     COLOURS.push(`rgb(${r3},${g2},${b})`);
