@@ -323,7 +323,8 @@ static int put(struct import_records *s, const struct record *rec)
 		m->stats.oldest_ts = rec->ts;
 	if (has_text) {
 		to->retval = m->nr_texts;
-		memcpy(m->texts + m->nr_texts, rec->data, rec->data_bytes);
+		if (rec->data_bytes)
+			memcpy(m->texts + m->nr_texts, rec->data, rec->data_bytes);
 		m->nr_texts += bytes;
 		m->texts[m->nr_texts - 1] = '\0';
 	}
@@ -411,19 +412,20 @@ int import_records_end(struct import_records *s, struct reader *r, struct import
 /* The next piece of a CPU. Return: 1; 0 at the end; -errno with fail() set. */
 static int load_piece(struct import_records *s, struct import_stream *m)
 {
-	const struct piece *p = &m->pieces[m->next];
+	const struct piece *p;
 	int err;
 
 	if (m->next == m->nr)
 		return 0;
+	p = &m->pieces[m->next];
 	if (!m->recs)
 		m->recs = malloc(PIECE_RECORDS * sizeof(*m->recs));
-	if (p->bytes > m->room_texts) {
+	if (!m->texts || p->bytes > m->room_texts) {
 		free(m->texts);
-		m->texts = malloc(p->bytes);
+		m->texts = malloc((size_t)p->bytes + 1);
 		m->room_texts = m->texts ? p->bytes : 0;
 	}
-	if (!m->recs || p->bytes > m->room_texts)
+	if (!m->recs || !m->texts)
 		return no_memory();
 	err = spill_get(&s->kept, p->at, m->recs, p->nr * sizeof(*m->recs));
 	if (!err)
