@@ -239,6 +239,12 @@ def spinning(w, boot=None):
     return running(w, w.prog, "spin", boot=boot)
 
 
+def is_sanitized():
+    """Is the program built with AddressSanitizer? It keeps memory that was freed, and takes terabytes of addresses."""
+    with open(BIN, "rb") as f:
+        return b"__asan_" in f.read()
+
+
 def need(program):
     if not shutil.which(program):
         raise Skip(f"no {program}")

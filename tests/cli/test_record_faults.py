@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-from cli_test import BIN, CALLS, Skip, main, need, own_mounts, root, until
+from cli_test import BIN, CALLS, Skip, is_sanitized, main, need, own_mounts, root, until
 
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 
@@ -338,9 +338,7 @@ def test_limits_that_leave_no_room(w):
     for args in (("record", w.prog, "calls", "2"), ("doctor", w.prog)):
         status, said = under(resource.RLIMIT_FSIZE, 1 << 20, *args)
         assert b"did not start" in said and b"`ulimit -f` leave room" in said, (args, status, said)
-    with open(BIN, "rb") as f:
-        sanitized = b"__asan_" in f.read()
-    if not sanitized:    # which takes terabytes of addresses
+    if not is_sanitized():
         status, said = under(resource.RLIMIT_AS, 155 << 20, "record", "-p", "function_graph", w.prog, "calls", "2")
         assert status == 125 and b"no memory for the tracer function_graph" in said and b"ulimit -v" in said, said
 
