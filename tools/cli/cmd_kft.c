@@ -137,10 +137,10 @@ static int run_program(const struct options *opt, struct kft_config *config, cha
 	} else {
 		for (size_t i = 0; i < config->nr_functions; i++)
 			add_pattern(&rec, 'l', config->functions[i]);
-	}
-	if (rec.nr_patterns && !config->watch_bytes) {
-		add_pattern(&rec, 'l', config->start.function);
-		add_pattern(&rec, 'l', config->stop.function);
+		if (rec.nr_patterns) {
+			add_pattern(&rec, 'l', config->start.function);
+			add_pattern(&rec, 'l', config->stop.function);
+		}
 	}
 	status = record(&rec);
 	if (!access(recording, F_OK)) {
