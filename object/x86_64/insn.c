@@ -58,7 +58,7 @@ _Static_assert(sizeof(one_byte) == 257 && sizeof(two_bytes) == 257, "a letter an
 
 /* What a letter stands for: MODRM, and how an immediate's bytes are found. */
 enum {
-	IMM_BYTES = 0x07, /* so many */
+	IMM_BYTES = 0x07, /* a mask: the number of its bytes */
 	IMM_ASKS = 0x08,  /* imm_bytes() says it */
 	MODRM = 0x10,
 	REGISTERS = 0x20, /* the modrm is of registers, whatever it says */

@@ -480,7 +480,7 @@ def test_session_file(w):
         p = w.run("view", "--session", name, "t.dat", status=1)
         assert p.stdout == b"" and why in p.stderr.decode(), (name, p.stderr)
     assert not [n for n in os.listdir(w.dir) if ".tmp-" in n]
-    # the reason is told where the folder goes away later
+    # the folder goes away later: the error gives the reason
     os.mkdir(w.path("gone"))
     with server(w, "--session", "gone/s.json", "t.dat") as c:
         os.rmdir(w.path("gone"))

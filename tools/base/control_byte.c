@@ -38,7 +38,6 @@ size_t control_plain(const char *text, size_t n)
 			i += sizeof(uint64_t);
 			continue;
 		}
-
 		if (c < 0x80) {
 			if (is_control_byte(text[i]))
 				break;

@@ -35,8 +35,8 @@ static int grow_to(struct span_row *row, size_t room)
 }
 
 /*
- * Pages that nobody has touched cost nothing, but to move those that were is dear in some virtual machines: their
- * page tables are made anew. So a large column grows in large steps, where the machine allows it.
+ * A large column grows in large steps, where the machine allows it. Untouched pages cost nothing. realloc() moves
+ * the touched ones, and in some virtual machines that is slow: the machine makes their page tables again.
  */
 static int grow(struct span_row *row)
 {
