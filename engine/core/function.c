@@ -167,9 +167,16 @@ int functions_wait(void)
 	return load_relaxed(&nr_waiting) && !load_relaxed(&starved);
 }
 
-int functions_need(void)
+static void tell_found(void)
 {
 	const struct functions_found *const *found;
+
+	REGISTRY_EACH (vestige_functions_found, found)
+		(*found)->call();
+}
+
+int functions_need(void)
+{
 	uint32_t i;
 	int err, ret = 0;
 
@@ -184,9 +191,40 @@ int functions_need(void)
 		err = scan_object(object_at(i));
 		ret = ret ? ret : err;
 	}
-	REGISTRY_EACH (vestige_functions_found, found)
-		(*found)->call();
+	tell_found();
 	return ret;
+}
+
+/* What was refused of an object that is scanned again. */
+static void forget_refused(struct object *o)
+{
+	struct area_table *t = &area->tables[AREA_REFUSED];
+	uint32_t i, left = 0;
+
+	if (!object_row(o)->nr_refused)
+		return;
+	for (i = 0; i < t->count; i++) {
+		const struct area_refused *r = area_entry(AREA_REFUSED, i);
+
+		if (r->object != o->index)
+			*(struct area_refused *)area_entry(AREA_REFUSED, left++) = *r;
+	}
+	t->count = left;
+	object_row(o)->nr_refused = 0;
+}
+
+int functions_name(struct object *o)
+{
+	int err, was = o->named;
+
+	o->named = 1;
+	if (was || object_row(o)->status != AREA_OBJECT_NO_SITES || !o->loaded)
+		return 0;
+	forget_refused(o);
+	object_row(o)->status = AREA_OBJECT_TRACED;
+	err = scan_object(o);
+	tell_found();
+	return err;
 }
 
 int functions_need_again(void)

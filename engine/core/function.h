@@ -45,6 +45,12 @@ uint32_t function_count(void);
 uint32_t function_count_known(void);
 
 /*
+ * functions_name() - a filter names the object by `:mod:`: a hook that looks only into objects that are
+ * named gets it again. Under the tree's lock. Return: 0 or -errno.
+ */
+int functions_name(struct object *o);
+
+/*
  * The id of the function of @o that starts @offset bytes from its bias; UINT32_MAX: none. As above.
  */
 uint32_t function_at(const struct object *o, uint64_t offset);

@@ -139,6 +139,19 @@ static void rest_functions(int asleep)
 
 REST(rest_functions);
 
+/* By the filters alone: what is not to be traced needs no functions. */
+static void name_pending(struct object *o)
+{
+	struct trace_array *tr;
+	uint32_t i;
+
+	for (i = 0; i < RING_MAX; i++) {
+		tr = trace_array_at(i);
+		if (tr)
+			function_set_name_pending(&tr->filter, o);
+	}
+}
+
 static void apply_pending(const struct object *o)
 {
 	struct trace_array *tr;
@@ -162,6 +175,7 @@ void functions_update(void)
 		area_status("not all loaded objects are known: the table is full", NULL, 0);
 	for (i = first_new; i < object_count(); i++) {
 		object_at(i)->fresh = !object_at(i)->elsewhere;
+		name_pending(object_at(i));
 		functions_meet(object_at(i));
 		scanned |= object_row(object_at(i))->nr_functions > 0;
 		if (object_row(object_at(i))->nr_functions)

@@ -176,6 +176,26 @@ static void match_object(struct match *m)
 	elf_file_close(&f);
 }
 
+/*
+ * Objects that the word is to add functions of are named, even if they have none so far. Return: 0,
+ * or -ENOMEM.
+ */
+static int name_objects(struct function_set *set, const struct function_word *w)
+{
+	uint32_t i;
+
+	if (!w->module || !w->add || set->shown & (AREA_FILTER_NOTRACE | AREA_FILTER_GRAPH_NOTRACE))
+		return 0;
+	for (i = 0; i < object_count(); i++) {
+		struct object *o = object_at(i);
+
+		if (o->loaded && module_matches(o, w->module, w->module_bytes) &&
+		    functions_name(o) == -ENOMEM)
+			return -ENOMEM;
+	}
+	return set_reserve(set);
+}
+
 int function_set_apply(struct function_set *set, const char *word, size_t n)
 {
 	struct function_word w;
@@ -194,6 +214,9 @@ int function_set_apply(struct function_set *set, const char *word, size_t n)
 		set_change(set, (uint32_t)w.number - 1, w.add);
 		return 0;
 	}
+	err = name_objects(set, &w);
+	if (err)
+		return err;
 	m = (struct match){.set = set, .glob = w.glob, .n = w.n, .add = w.add};
 	for (i = 0; i < object_count(); i++) {
 		m.o = object_at(i);
@@ -237,6 +260,22 @@ static int take_pending(void *arg, const char *word, size_t n)
 	m.n = w.n;
 	match_object(&m);
 	return m.found;
+}
+
+static int names_object(void *arg, const char *word, size_t n)
+{
+	struct object *o = arg;
+	struct function_word w;
+
+	if (!function_word_parse(word, n, &w) && w.module &&
+	    module_matches(o, w.module, w.module_bytes))
+		o->named = 1;
+	return 0;
+}
+
+void function_set_name_pending(struct function_set *set, struct object *o)
+{
+	pending_apply(set, names_object, o);
 }
 
 void function_set_take_pending(struct function_set *set, const struct object *o)

@@ -39,6 +39,9 @@ int function_set_put(struct function_set *set, uint32_t id, int add);
 
 int function_set_has(const struct function_set *set, uint32_t id);
 
+/* An object came, and its functions are not known yet: it is named if a word waits for it. */
+void function_set_name_pending(struct function_set *set, struct object *o);
+
 /* An object came: words of the set that waited for one of its name are applied to it. */
 void function_set_take_pending(struct function_set *set, const struct object *o);
 

@@ -94,7 +94,7 @@ int redirect_is_wanted(const struct object *o)
 {
 	if (!chosen || libc_is_static)
 		return 0;
-	return !o->index || !is_of_system(o->path) || is_named(o->name);
+	return !o->index || !is_of_system(o->path) || o->named || is_named(o->name);
 }
 
 /* All of it will be written: at once, as page by page it costs twenty times as much. */

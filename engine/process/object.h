@@ -25,6 +25,7 @@ struct object {
 	uint32_t nr_callers; /* functions without a site, which call the engine */
 	int words_said;	     /* hook/libc/got.c's: the reasons that vestige_status has already */
 	int loaded;	     /* not removed by dlclose() */
+	int named;	     /* core/function.c: a filter names it, `:mod:` */
 	int fresh;	     /* dlopen() is loading it: no thread executes its code yet */
 	int relocated;	     /* the loader had done so when it was first seen */
 	int elsewhere;	     /* another thread was loading it when it was first seen */

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from cli_test import Beside, main, need, until
+from cli_test import BIN, Beside, main, need, until
 
 PLAIN = "-fpatchable-function-entry=0"
 
@@ -404,6 +404,102 @@ def test_waits_go_on(w):
         assert enabled(w, p.pid) == {"fill17", "fill27"}, enabled(w, p.pid)
         status, out = p.end()
         assert status == 0 and set(out.splitlines()) == {"epoll_wait 0", "sigtimedwait 0", "wrong 0"}, (status, out)
+    w.run("clean")
+
+
+# Calls zlib in four threads; it is loaded before a line comes, or then. A second line ends it.
+ZIPS = r"""
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static volatile int over;
+static int (*compresses)(void *, unsigned long *, const void *, unsigned long);
+static int (*uncompresses)(void *, unsigned long *, const void *, unsigned long);
+static void *work(void *arg)
+{
+	char text[600], packed[1200], back[600];
+	unsigned long bytes, n, wrong = 0;
+
+	for (unsigned int i = 0; !over; i++) {
+		for (n = 0; n < sizeof(text); n++)
+			text[n] = (char)(n * i % 251);
+		bytes = sizeof(packed);
+		wrong += compresses(packed, &bytes, text, sizeof(text)) != 0;
+		n = sizeof(back);
+		wrong += uncompresses(back, &n, packed, bytes) || memcmp(text, back, sizeof(text));
+	}
+	return (void *)(wrong + (unsigned long)arg);
+}
+static void begin(pthread_t *t)
+{
+	void *z = dlopen("libz.so.1", RTLD_NOW);
+
+	*(void **)&compresses = dlsym(z, "compress");
+	*(void **)&uncompresses = dlsym(z, "uncompress");
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, work, NULL);
+}
+int main(int argc, char **argv)
+{
+	pthread_t t[4];
+	unsigned long sum = 0;
+	char line[64];
+	void *wrong;
+
+	(void)argv;
+	if (argc == 1)
+		begin(t);
+	puts("ready");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	if (argc > 1)
+		begin(t);
+	puts("works");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	over = 1;
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], &wrong);
+		sum += (unsigned long)wrong;
+	}
+	printf("wrong %lu\n", sum);
+	return 0;
+}
+"""
+
+
+def test_libraries_of_the_system(w):
+    """A library of a system folder is traced from when a filter names it, in whichever way the engine
+    came: one that is there, and one that dlopen() brings later."""
+    w.compile("zips", ZIPS, PLAIN, "-O2", "-ldl")
+    for later in ([], ["later"]):
+        for attached in True, False:
+            with Program(w, *([] if attached else [BIN, "run", "--unmodified", "zips", "--"]), "./zips", *later) as p:
+                pid = p.pid
+                if attached:
+                    w.run("attach", "-q", pid)
+                    assert b"compress" not in w.run("get", "-P", pid, "available_filter_functions").stdout
+                w.run("start", "-P", pid, "-p", "function_graph", "-l", "compress*:mod:libz*", "-l", "uncompress:mod:libz*")
+                p.p.stdin.write(b"\n")
+                p.p.stdin.flush()
+                assert p.p.stdout.readline() == b"works\n"
+                until(lambda p=pid: {"compress", "uncompress"} <= enabled(w, p))
+                until(lambda p=pid: b"uncompress [libz" in w.run("show", "-P", p).stdout)
+                # not those of other libraries, nor a word that takes away
+                assert b"pthread_join" not in w.run("get", "-P", pid, "available_filter_functions").stdout
+                w.run("set", "-P", pid, "set_ftrace_notrace", "*:mod:libc.so*")
+                assert b"pthread_join" not in w.run("get", "-P", pid, "available_filter_functions").stdout
+                w.run("start", "-P", pid, "-p", "function", "-l", "*:mod:libz*")
+                assert len(enabled(w, pid)) > 60, enabled(w, pid)
+                if attached:
+                    w.run("detach", "-q", pid)
+                    w.run("start", "-P", pid, "-p", "function", "-l", "deflate:mod:libz*")
+                    assert enabled(w, pid) == {"deflate"}, enabled(w, pid)
+                assert p.end() == (0, "wrong 0\n")
     w.run("clean")
 
 
