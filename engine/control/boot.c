@@ -355,7 +355,7 @@ static void start(void)
 		return;
 	how.boot = env("VESTIGE_BOOT");
 	how.with_agent = !env("VESTIGE_AGENT") || !str_equal(env("VESTIGE_AGENT"), "0");
-	config.dir = env("VESTIGE_DIR");
+	config.dir = env("VESTIGE_DIR") && *env("VESTIGE_DIR") ? env("VESTIGE_DIR") : NULL;
 	config.session = env("VESTIGE_SESSION");
 	config.nr_cpus = count_cpus();
 	config.cpu_pages = cpu_pages(how.boot, config.nr_cpus);

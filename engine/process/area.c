@@ -109,18 +109,22 @@ static int getcwd_into(struct seq_buf *s)
 	return 0;
 }
 
-/* The folder must be ours alone, and a folder. Makes the default one. */
-static int check_dir(const char *dir, int make)
+/*
+ * The folder must be ours alone, and a folder; it is made if it is not there. @is_default: anyone may
+ * have laid a link at that name. The tools say why there is no area (tools/target/no_area.c).
+ */
+static int check_dir(const char *dir, int is_default)
 {
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_default ? O_NOFOLLOW : 0);
 	struct stat st;
-	int fd, err;
+	int fd = sys_open(dir, flags, 0), err;
 
-	if (make) {
+	if (fd == -ENOENT) {
 		err = sys_mkdir(dir, 0700);
 		if (err < 0 && err != -EEXIST)
 			return err;
+		fd = sys_open(dir, flags, 0);
 	}
-	fd = sys_open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (make ? O_NOFOLLOW : 0), 0);
 	if (fd < 0)
 		return fd;
 	err = sys_fstat(fd, &st);

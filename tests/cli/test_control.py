@@ -422,6 +422,42 @@ def test_a_process_that_is_not_traced(w):
     said(w.run("get", "-P", 4194304 + 1, "trace", status=1), "there is no process")
 
 
+def test_a_folder_that_the_engine_refuses(w):
+    """The engine prints nothing: each command for the process says why it is not traced, in whichever
+    environment the command runs. A folder that is not there is made."""
+    outside = {"VESTIGE_DIR": ""}
+    open_to_all, file = w.path("open"), w.path("file")
+    os.mkdir(open_to_all, 0o755)
+    with open(file, "w", encoding="utf-8"):
+        pass
+    os.mkdir(w.path("his"), 0o700)
+    os.chown(w.path("his"), 12345, -1)
+    for folder, why, does in ((open_to_all, f"its VESTIGE_DIR {open_to_all} is open to others: chmod 700", ": Operation not permitted"),
+                              (file, "is no folder", ": Not a directory"),
+                              (w.path("his"), "is user 12345's, and the process user 0's", ": Operation not permitted"),
+                              (w.path("none/none"), "could not be made: mkdir -p -m 700", ": No such file or directory")):
+        if os.geteuid() and folder == w.path("his"):
+            continue
+        with subprocess.Popen([w.prog, "cat"], env=dict(w.env, VESTIGE_DIR=folder, LD_PRELOAD=LIBRARY), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as p:
+            p.stdin.write(b"a\n")
+            p.stdin.flush()
+            for command in ("get", "-P", p.pid, "trace"), ("show", "-P", p.pid), ("attach", p.pid):
+                if command[0] == "attach" and folder != w.path("none/none"):
+                    continue   # it looks into the process's folder, and refuses that itself
+                line = w.run(*command, status=1, env=outside).stderr.decode()
+                assert (why in line or command[0] == "attach") and line.rstrip().endswith(does), (command, line)
+            assert p.communicate()[0] == b"a\n"
+    with target(w, VESTIGE_DIR=open_to_all, VESTIGE="0") as p:
+        said(w.run("get", "-P", p.pid, "trace", status=1, env=outside), "VESTIGE=0 in its environment")
+    with target(w, VESTIGE_DIR=w.path("made")) as p:
+        until(lambda: os.path.isdir(w.path("made")))
+        assert os.stat(w.path("made")).st_mode & 0o777 == 0o700
+        until(lambda: w.run("get", "-P", p.pid, "current_tracer", status=None, env=dict(w.env, VESTIGE_DIR=w.path("made"))).stdout == b"nop\n")
+    doctor = w.run("doctor", status=None, env=dict(w.env, VESTIGE_DIR=open_to_all)).stdout.decode()
+    assert re.search(r"^less areas .*is open to others: chmod 700", doctor, re.M), doctor
+
+
 def test_no_agent(w):
     with target(w, boot="ftrace=function", VESTIGE_AGENT="0") as p:
         said(w.run("get", "-P", p.pid, "current_tracer", status=1), "VESTIGE_AGENT=0")

@@ -23,6 +23,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/time_ns.h"
 #include "tools/target/image.h"
+#include "tools/target/process_env.h"
 
 #define FINISH_MS 10000 /* until dlopen() comes back */
 #define AGENT_MS  10000 /* until the agent answers */
@@ -490,28 +491,16 @@ static int check_our_folder(void)
 /* Its areas are in the folder that its environment names. */
 static int use_its_folder(int pid)
 {
-	static char text[65536];
-	char path[PATH_MAX];
+	char path[PATH_MAX], *dir = process_env(pid, "VESTIGE_DIR");
 	bool other = image_other_root(pid);
-	size_t n = 0;
-	FILE *f;
 
 	use_our_folder();
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(text, 1, sizeof(text) - 1, f);
-		fclose(f);
-	}
-	text[n] = '\0';
-	for (size_t i = 0; i < n; i += strlen(text + i) + 1)
-		if (!strncmp(text + i, "VESTIGE_DIR=", 12)) {
-			if (other && snprintf(path, sizeof(path), "/proc/%d/root%s", pid,
-					      text + i + 12) < (int)sizeof(path))
-				setenv("VESTIGE_DIR", path, 1);
-			else
-				setenv("VESTIGE_DIR", text + i + 12, 1);
-		}
+	if (dir && *dir && other &&
+	    snprintf(path, sizeof(path), "/proc/%d/root%s", pid, dir) < (int)sizeof(path))
+		setenv("VESTIGE_DIR", path, 1);
+	else if (dir && *dir)
+		setenv("VESTIGE_DIR", dir, 1);
+	free(dir);
 	snprintf(path, sizeof(path), "/proc/%d/root/dev/shm", pid);
 	if (other && !getenv("VESTIGE_DIR") && access(path, F_OK) && errno == ENOENT)
 		return fail(ENOENT,

@@ -19,6 +19,7 @@
 
 #include "abi/area.h"
 #include "tools/base/fail.h"
+#include "tools/target/areas_dir.h"
 #include "tools/text/json.h"
 #include "tools/text/out.h"
 
@@ -179,6 +180,21 @@ static bool check_clock(struct state *s)
 	return !strcmp(name, "tsc") || !strcmp(name, "arch_sys_counter");
 }
 
+/* Without it the engine in a program that LD_PRELOAD starts stays silent, and makes nothing. */
+static bool check_areas(struct state *s)
+{
+	struct areas_dir dir;
+	int err = areas_dir_find(&dir, geteuid());
+
+	if (err) {
+		say(s, "%s", err == -ENOENT ? "made when the first program starts" : fail_text());
+		return err == -ENOENT;
+	}
+	say(s, "%s", dir.path);
+	areas_dir_close(&dir);
+	return true;
+}
+
 static bool check_room(struct state *s)
 {
 	const char *env = getenv("VESTIGE_DIR"), *dir = env && *env ? env : "/dev/shm";
@@ -267,6 +283,8 @@ static const struct {
 	{"clock", check_clock,
 	 "stamps in a few ns: each one is a call of the vdso or of the kernel",
 	 "a machine whose kernel trusts its TSC (clocksource=tsc)"},
+	{"areas", check_areas, "all of a program's tracing: the engine in it uses no such folder",
+	 "a folder with mode 0700 that is the user's of the program"},
 	{"room", check_room, "large buffers: recording stops growing where there is none",
 	 "a larger /dev/shm, or VESTIGE_DIR on another file system"},
 	{"size of files", check_file_size, "areas with room for all tables", "ulimit -f unlimited"},

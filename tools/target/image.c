@@ -25,6 +25,7 @@
 #include "tools/area/area.h"
 #include "tools/base/fail.h"
 #include "tools/target/foreign.h"
+#include "tools/target/no_area.h"
 
 static int open_stat(int pid)
 {
@@ -298,17 +299,23 @@ static bool has_library(int pid)
 
 static int nothing_found(int pid)
 {
+	int err;
+
 	if (!pid)
 		return fail(ESRCH, "no traced process of yours lives: start one with `vestige "
 				   "record`, or with LD_PRELOAD=libvestige.so");
 	if (kill(pid, 0) && errno == ESRCH)
 		return fail(ESRCH, "there is no process %d, and it left no area", pid);
-	if (has_library(pid))
+	if (has_library(pid)) {
+		err = no_area(pid);
+		if (err)
+			return err;
 		return fail(ESRCH,
 			    "process %d has libvestige.so, but its area is not where this command "
 			    "looks: set VESTIGE_DIR for both, or for neither (a program may have "
 			    "cleared its environment)",
 			    pid);
+	}
 	return fail(ESRCH,
 		    "process %d is not traced: it runs without libvestige.so (`vestige attach %d` "
 		    "loads it), or with another VESTIGE_DIR",

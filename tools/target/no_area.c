@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See no_area.h. The rules for the folder are the engine's (process/area.c): it belongs to the
+ * process's user alone. The environment is the one that the process began with. Tests:
+ * tests/cli/test_control.py.
+ */
+#include "tools/target/no_area.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "abi/area.h"
+#include "tools/base/fail.h"
+#include "tools/target/process_env.h"
+
+/* As the tool sees it; the process may have another root and working directory. */
+static int outside(int pid, const char *dir, char *path, size_t room)
+{
+	return snprintf(path, room, "/proc/%d/%s%s", pid, *dir == '/' ? "root" : "cwd/", dir) <
+	       (int)room;
+}
+
+/* Its files in /proc are root's when it is not dumpable. Return: 0 or -ENOENT. */
+static int effective_user(int pid, unsigned int *uid)
+{
+	char path[64], line[256];
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "Uid: %*u %u", uid) == 1;
+	if (f)
+		fclose(f);
+	return found ? 0 : -ENOENT;
+}
+
+static int check(int pid, unsigned int user, const char *dir, const char *whose)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!outside(pid, dir, path, sizeof(path)))
+		return 0;
+	if (stat(path, &st)) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			return 0;
+		return fail_errno(errno,
+				  "process %d has libvestige.so, but is not traced: %s %s is not "
+				  "there, and could not be made: mkdir -p -m 700 %s, and start the "
+				  "program again",
+				  pid, whose, dir, dir);
+	}
+	if (!S_ISDIR(st.st_mode))
+		return fail_errno(ENOTDIR,
+				  "process %d has libvestige.so, but is not traced: %s %s is no "
+				  "folder: name another one, and start the program again",
+				  pid, whose, dir);
+	if (st.st_uid != user)
+		return fail_errno(
+			EPERM,
+			"process %d has libvestige.so, but is not traced: %s %s is user "
+			"%u's, and the process user %u's: name a folder of that user, and "
+			"start the program again",
+			pid, whose, dir, st.st_uid, user);
+	if (st.st_mode & 077)
+		return fail_errno(EPERM,
+				  "process %d has libvestige.so, but is not traced: %s %s is open "
+				  "to others: chmod 700 %s, and start the program again",
+				  pid, whose, dir, dir);
+	return 0;
+}
+
+int no_area(int pid)
+{
+	char *off = process_env(pid, "VESTIGE"), *dir = process_env(pid, "VESTIGE_DIR");
+	char usual[64];
+	unsigned int user;
+	int err = 0;
+
+	if (off && !strcmp(off, "0")) {
+		err = fail(ENOTSUP,
+			   "process %d has libvestige.so, but VESTIGE=0 in its environment, with "
+			   "which it is not traced",
+			   pid);
+	} else if (!effective_user(pid, &user)) {
+		snprintf(usual, sizeof(usual), "%s%u", AREA_DIR_PREFIX, user);
+		err = dir && *dir ? check(pid, user, dir, "its VESTIGE_DIR")
+				  : check(pid, user, usual, "the folder of areas");
+	}
+	free(off);
+	free(dir);
+	return err;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a process that has libvestige.so has no area. */
+#ifndef VESTIGE_TOOLS_NO_AREA_H
+#define VESTIGE_TOOLS_NO_AREA_H
+
+/*
+ * no_area() - the engine, which prints nothing, could not use the folder that the process's environment
+ * names, or was not to start. Return: -errno with fail() set; 0: no reason is known.
+ */
+int no_area(int pid);
+
+#endif
