@@ -135,6 +135,9 @@ def test_list_of_a_recording(w):
     w.run("record", "-q", w.prog)
     out = w.run("list", "-f").stdout.decode().splitlines()
     assert set(NAMES) <= set(out) and not [n for n in out if n.startswith(".") or "@plt" in n]
+    assert not [n for n in out if "[libvestige.so]" in n or "[vdso]" in n], out[:4]
+    modules = ["[" in n for n in out]
+    assert modules == sorted(modules), "the program's functions are not the first"
 
 
 def test_list_faults(w):

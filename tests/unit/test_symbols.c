@@ -94,15 +94,17 @@ static void test_kallsyms(void **state)
 				   "ffffffff81000400 T\n"
 				   "\n"
 				   "fffffffff81000400 T seventeen_digits\n"
+				   "00007ffc00000000 t [vdso]\t[[vdso]]\n"
 				   "ffffffffc0000000 t init\t[ext4]\n"
 				   "ffffffffc0000100 t open_bracket\t[ext4\n"
 				   "ffffffffc0000200 W tail";
 	struct symbols *s = symbols_new();
 
 	assert_int_equal(symbols_add_kallsyms(s, text, strlen(text)), 0);
-	assert_int_equal(symbols_count(s), 5);
+	assert_int_equal(symbols_count(s), 6);
 	assert_string_equal(name_at(s, 0xffffffff810003ff), "helper");
 	assert_string_equal(symbols_find(s, 0xffffffffc0000010)->module, "ext4");
+	assert_string_equal(symbols_find(s, 0x7ffc00000010)->module, "[vdso]");
 	assert_null(symbols_find(s, 0xffffffffc0000110)->module);
 	assert_string_equal(name_at(s, 0xffffffffc0000200), "tail");
 	assert_int_equal(symbols_find(s, 0xffffffffc0000200)->type, 'W');

@@ -24,7 +24,8 @@
 #include "tools/target/names.h"
 #include "tools/text/json.h"
 
-#define THE_FLAG "-fpatchable-function-entry=6"
+#define THE_FLAG      "-fpatchable-function-entry=6"
+#define THE_COMPILERS "gcc or clang; rustc: docs/hooks.md"
 
 static const struct {
 	const char *what;
@@ -148,6 +149,7 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 {
 	const struct area_object *o = &m->objects[i];
 	uint32_t by_reason[NR_REASONS] = {0}, by_why[ENTRY_NR_WHYS] = {0}, known = 0;
+	const char *remedy;
 
 	for (uint32_t r = 0; r < m->nr_refused; r++) {
 		if (m->refused[r].object != i)
@@ -162,8 +164,12 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 	for (unsigned int r = NR_REASONS; r-- > 0;) {
 		if (!by_reason[r])
 			continue;
-		printf("    %u %s%s%s\n", by_reason[r], reasons[r].what,
-		       reasons[r].remedy ? ": " : "", reasons[r].remedy ? reasons[r].remedy : "");
+		/* Where some of it was built with the flag the rest is seldom the user's own code. */
+		remedy = r == AREA_REFUSED_NO_NOPS && o->nr_from_table
+				 ? "start-up code, stubs, and files built without it (-v: names)"
+				 : reasons[r].remedy;
+		printf("    %u %s%s%s\n", by_reason[r], reasons[r].what, remedy ? ": " : "",
+		       remedy ? remedy : "");
 	}
 	for (unsigned int w = 0; w < ENTRY_NR_WHYS; w++)
 		if (by_why[w])
@@ -321,11 +327,11 @@ static int print_all(const struct meta *m, const struct launch *l, const struct 
 		       "traces %s as it is; or build it with %s.\n",
 		       l->image, THE_FLAG);
 	else
-		printf("\nNothing can be traced: build %s with %s (gcc or clang), then try "
+		printf("\nNothing can be traced: build %s with %s (" THE_COMPILERS "), then try "
 		       "again.\n",
 		       l->script ? l->image : l->path, THE_FLAG);
 	if (as_it_is && nr)
-		printf("Build it with %s (gcc or clang), and the others can be traced, too.\n",
+		printf("Build it with %s (" THE_COMPILERS "), and the others can be traced, too.\n",
 		       THE_FLAG);
 	if ((!nr || as_it_is) && is_cxx(m))
 		printf("It uses a C++ library. g++ 12 and older cannot link C++ with that flag "

@@ -141,7 +141,18 @@ static int list_area(struct list *l, const char *path)
 	return err;
 }
 
-/* All names of code, without those that we made up and the stubs of the PLT. */
+/* No tracer records a call of the engine or of the vdso; names we made up and stubs of the PLT. */
+static bool is_never_traced(const struct symbol *s)
+{
+	size_t n = strlen(s->name);
+
+	if (s->module && (!strcmp(s->module, "libvestige.so") || !strcmp(s->module, "[vdso]")))
+		return true;
+	return s->addr == SYMBOLS_MARK_ADDR || s->name[0] == '.' || strchr(s->name, ':') ||
+	       (n > 4 && !strcmp(s->name + n - 4, "@plt"));
+}
+
+/* All names of code: first the program's (or the kernel's), then those of its objects. */
 static int list_symbols(struct list *l, const char *path)
 {
 	struct reader *r;
@@ -149,15 +160,13 @@ static int list_symbols(struct list *l, const char *path)
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < symbols_count(r->symbols); i++) {
-		const struct symbol *s = symbols_at(r->symbols, i);
-		size_t n = strlen(s->name);
+	for (int in_objects = 0; in_objects < 2; in_objects++)
+		for (size_t i = 0; i < symbols_count(r->symbols); i++) {
+			const struct symbol *s = symbols_at(r->symbols, i);
 
-		if (s->addr == SYMBOLS_MARK_ADDR || s->name[0] == '.' || strchr(s->name, ':') ||
-		    (n > 4 && !strcmp(s->name + n - 4, "@plt")))
-			continue;
-		print_name(l, s->name, s->module);
-	}
+			if ((s->module != NULL) == in_objects && !is_never_traced(s))
+				print_name(l, s->name, s->module);
+		}
 	reader_close(r);
 	return 0;
 }
@@ -344,7 +353,7 @@ const struct command command_list = {
 		"C++ or\nRust is followed by a tab and the name in the source.\n",
 	.more = "PROG is started with the engine and ended before its main(). FILE is an area, or "
 		"a\ntrace.dat (default: trace.dat). A trace.dat does not know which functions can "
-		"be\ntraced: all are listed.\n",
+		"be\ntraced: all are listed, those of the program first.\n",
 	.flags = (const struct flag *const[]){flags, which_flags, pager_flags, NULL},
 	.runs_program = true,
 	.run = run,

@@ -200,7 +200,8 @@ static int add_line(struct symbols *s, const char *p, const char *end)
 		;
 	if (p < end && *p == '[') {
 		module = p + 1;
-		module_end = memchr(module, ']', (size_t)(end - module));
+		/* the last one: the vdso's lines end in [[vdso]] */
+		module_end = memrchr(module, ']', (size_t)(end - module));
 		if (!module_end)
 			module = NULL;
 	}
