@@ -7,15 +7,13 @@
 
 #include "object/eh_read.h"
 
-#define DW_CFA_ADVANCE	    1u /* the two upper bits */
-#define DW_CFA_OFFSET	    2u
-#define DW_CFA_SET_LOC	    0x01u
-#define DW_CFA_ADVANCE4	    0x04u
-#define DW_CFA_UNDEFINED    0x07u
-#define DW_CFA_DEF_CFA	    0x0cu
-#define DW_CFA_DEF_CFA_EXPR 0x0fu
-#define DW_CFA_ARGS_SIZE    0x2eu
-#define RETURN_COLUMN	    16u
+#define DW_CFA_ADVANCE	 1u /* the two upper bits */
+#define DW_CFA_OFFSET	 2u
+#define DW_CFA_SET_LOC	 0x01u
+#define DW_CFA_ADVANCE4	 0x04u
+#define DW_CFA_UNDEFINED 0x07u
+#define DW_CFA_ARGS_SIZE 0x2eu
+#define RETURN_COLUMN	 16u
 
 static const char *const ways[ENTRY_NR_WAYS] = {
 	[ENTRY_LONG] = "by one store, its first instruction is long enough",

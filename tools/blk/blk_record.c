@@ -245,28 +245,20 @@ static int open_pipes(struct record *w)
 	return 0;
 }
 
-static FILE *open_file(struct record *w, struct device *d, unsigned int cpu)
+static int open_file(const struct record *w, const struct device *d, unsigned int cpu, FILE **out)
 {
 	const char *folder = w->f->folder, *name = w->f->output ? w->f->output : d->name;
 	char *path;
-	FILE *f;
+	int err = 0;
 
-	if (!strcmp(name, "-"))
-		return stdout;
-	if (folder && mkdir(folder, 0777) && errno != EEXIST) {
-		fail_errno(errno, "cannot make the folder %s", folder);
-		return NULL;
-	}
 	if (asprintf(&path, "%s%s%s.blktrace.%u", folder ? folder : "", folder ? "/" : "", name,
-		     cpu) < 0) {
-		fail(ENOMEM, "no memory for %s", name);
-		return NULL;
-	}
-	f = fopen(path, "we");
-	if (!f)
-		fail_errno(errno, "cannot write %s", path);
+		     cpu) < 0)
+		return fail(ENOMEM, "no memory for %s", name);
+	*out = fopen(path, "we");
+	if (!*out)
+		err = fail_errno(errno, "cannot write %s", path);
 	free(path);
-	return f;
+	return err;
 }
 
 static int put(struct target *t, const struct blk_event *e, const void *pdu)
@@ -283,7 +275,10 @@ static int open_files(struct record *w)
 {
 	struct timespec now;
 	uint64_t mono_ns = time_ns(CLOCK_MONOTONIC);
+	bool to_stdout = w->f->output && !strcmp(w->f->output, "-");
 
+	if (w->f->folder && !to_stdout && mkdir(w->f->folder, 0777) && errno != EEXIST)
+		return fail_errno(errno, "cannot make the folder %s", w->f->folder);
 	clock_gettime(CLOCK_REALTIME, &now);
 	for (size_t i = 0; i < w->nr_devices; i++)
 		for (unsigned int cpu = 0; cpu < w->nr_cpus; cpu++) {
@@ -295,12 +290,14 @@ static int open_files(struct record *w)
 					      .device = d->device,
 					      .cpu = cpu,
 					      .pdu_bytes = sizeof(day)};
-			int err;
+			int err = 0;
 
-			d->of_cpu[cpu].file = open_file(w, d, cpu);
-			if (!d->of_cpu[cpu].file)
-				return -errno;
-			err = put(&d->of_cpu[cpu], &e, day);
+			if (to_stdout)
+				d->of_cpu[cpu].file = stdout;
+			else
+				err = open_file(w, d, cpu, &d->of_cpu[cpu].file);
+			if (!err)
+				err = put(&d->of_cpu[cpu], &e, day);
 			if (err)
 				return err;
 		}

@@ -32,10 +32,8 @@
 #define EXIT_BYTES  (4u + DAT_COMPACT_EXIT_BYTES)
 #define CALL_TYPES  (1u << DAT_COMPACT_ENTRY_BYTES / 4 | 1u << DAT_COMPACT_EXIT_BYTES / 4)
 #define IP_AT	    12u
-#define ENTRY_LAST  20u /* depth, stack, how */
 #define CALLTIME_AT 20u
 #define RETTIME_AT  28u
-#define EXIT_LAST   36u
 
 /* A code of one of the three tables, for the encoder: RFC 8878, 4.1. */
 struct fse_code {

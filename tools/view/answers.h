@@ -32,10 +32,9 @@ void answer_info(const struct columns *c, struct out *o, const struct answer_abo
  * @rows: @nr pairs of a track's number and a row's number; a pair that does not exist gives an
  * empty array.
  * @from, @to, @pixel: ns since the first; see span_row_query().
- * Gives one array for each row, with SPANS_WORDS numbers for each block: start, length, name,
+ * Gives one array for each row, with seven numbers for each block: start, length, name,
  * number of spans, their time together, the number of the longest, and its extra.
  */
-#define SPANS_WORDS 7u
 void answer_spans(const struct columns *c, struct out *o, const uint32_t (*rows)[2], size_t nr,
 		  uint64_t from, uint64_t to, uint64_t pixel);
 

@@ -24,6 +24,5 @@
 #define FRAME_WORDS   144
 #define FRAME_BYTES   400
 #define RED_ZONE      128
-#define FRAME_TO_BACK (FRAME_BACK - FRAME_BYTES - RED_ZONE) /* from where the stack pointer was */
 
 #endif
