@@ -15,6 +15,7 @@ import traceback
 
 sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests")
 from compiled import compiled, nm   # noqa: E402, F401
+from until import until   # noqa: E402
 
 BIN = os.environ["VESTIGE_BIN"]
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
@@ -176,15 +177,6 @@ def kernel_alone():
     finally:
         set_recording(at)
         os.close(fd)
-
-
-def until(condition, what="waited too long", seconds=120):
-    """Wait for a condition, on a machine however busy; its value. @what: the message if it does not come."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, what
-        time.sleep(0.01)
-    return value
 
 
 def stop(p):

@@ -29,6 +29,7 @@ import time
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, f"{ROOT}/tests")     # for the modules that all tests share
 CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(ROOT, ".cache"))
 FLAG = "-fpatchable-function-entry=6"
 # libraries of the system's folders that do the work of the programs here

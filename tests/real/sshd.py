@@ -18,6 +18,7 @@ import subprocess
 import time
 
 import real
+from until import comes
 
 SHORT = True
 TRACERS = real.ALL_TRACERS
@@ -141,14 +142,6 @@ class Server:
         return found
 
 
-def until(condition):
-    """Wait for a condition. Return: its value."""
-    end = time.monotonic() + WAIT_S
-    while not (said := condition()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return said
-
-
 def sandboxed(server):
     """A connection that has sent only its version is served by a process with another user's rights
     and a filter."""
@@ -161,7 +154,7 @@ def sandboxed(server):
         return False
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(b"SSH-2.0-test\r\n")
-        return until(found)
+        return comes(found)
 
 
 def multiplexed(server):
@@ -171,7 +164,7 @@ def multiplexed(server):
             server.login(USER, socket_at, "HOST", "echo two"),
             server.login(USER, socket_at, "HOST", "exit 5"),
             server.login(USER, socket_at, "-O", "exit", "HOST")]
-    gone = until(lambda: not os.path.exists(f"{server.folder}/master"))
+    gone = comes(lambda: not os.path.exists(f"{server.folder}/master"))
     return [*said, gone] == [(0, b"one\n"), (0, b"two\n"), (5, b""), (0, b""), True]
 
 
@@ -225,7 +218,7 @@ def run(it, full, only, env, folder):
                 verdicts[name] = "ok" if said == (status, out) else f"status {said[0]}, {len(said[1])} bytes: {said[1][:80]}"
             if verdicts[name] != "ok":
                 break
-    verdicts["nothing of a login is left"] = "ok" if until(lambda: not server.of_ours()) else str(server.of_ours())
+    verdicts["nothing of a login is left"] = "ok" if comes(lambda: not server.of_ours()) else str(server.of_ours())
     server.process.send_signal(signal.SIGTERM)
     try:
         verdicts["end"] = "ok" if server.process.wait(WAIT_S) == 0 else f"status {server.process.returncode}"

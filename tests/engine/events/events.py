@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 
 BUILD = os.environ["BUILD_DIR"]
@@ -16,6 +15,7 @@ SOURCE = os.environ["SOURCE_DIR"]
 BIN = os.environ["VESTIGE_BIN"]
 sys.path.insert(0, os.path.join(SOURCE, "tests/engine/fire"))
 import area     # noqa: E402
+from until import until     # noqa: E402
 TARGETS = os.path.join(SOURCE, "tests/targets/events")
 LIBRARY = os.path.join(BUILD, "libvestige.so")
 PRIO = str(120 + os.nice(0))    # the kernel's `prio` of an ordinary thread: the tests may run under nice
@@ -47,14 +47,12 @@ class Program:
 
     def wait_for_agent(self):
         """Wait until the agent listens or the program has ended. The first call alone waits."""
-        deadline = time.monotonic() + 60
-        while not self.answered and self.p.poll() is None:
+        def answers():
             with contextlib.suppress(StopIteration, OSError):
                 area.read_file(self.bench.areas, self.p.pid, "current_tracer")
                 self.answered = True
-                return
-            assert time.monotonic() < deadline, "no agent"
-            time.sleep(0.01)
+            return self.answered or self.p.poll() is not None
+        self.answered or until(answers, "no agent", 60)
 
     def vestige(self, *args, data=None):
         self.wait_for_agent()
@@ -106,13 +104,6 @@ class Program:
         if self.p.poll() is None:
             self.p.kill()
             self.p.wait()
-
-
-def until(condition, what, seconds=120):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"waited in vain for {what() if callable(what) else what}"
-        time.sleep(0.02)
 
 
 def lines_of(text):

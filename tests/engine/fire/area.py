@@ -15,10 +15,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from compiled import compiled, nm   # noqa: E402
+from until import until   # noqa: E402
 
 CLOCK_TSC = 0    # of Area.clock; 1: CLOCK_MONOTONIC
 TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
@@ -221,19 +221,16 @@ def wait_until_off(pid):
             return float("inf") if state in "SDTZ" else run
         return float("inf")
     begun = {tid: run_ns(tid) for tid in os.listdir(f"/proc/{pid}/task")}
-    end = time.monotonic() + 60
-    while any(run_ns(tid) < ns + 1e6 for tid, ns in begun.items() if ns != float("inf")):
-        assert time.monotonic() < end, f"a thread of {pid} does not run"
-        time.sleep(0.001)
+    until(lambda: all(run_ns(tid) >= ns + 1e6 for tid, ns in begun.items() if ns != float("inf")),
+          f"a thread of {pid} does not run", 60)
 
 
 def wait_for_agent(folder, pid, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    def answer():
         with contextlib.suppress(StopIteration, OSError):
-            return read_file(folder, pid, "current_tracer")
-        time.sleep(0.01)
-    raise AssertionError(f"no agent of {pid} in {os.listdir(folder)}")
+            return [read_file(folder, pid, "current_tracer")]
+        return None
+    return until(answer, lambda: f"no agent of {pid} in {os.listdir(folder)}", seconds)[0]
 
 
 class Bench:

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""until - wait for a condition, on a machine however busy."""
+import time
+
+
+def comes(condition, seconds=120):
+    """Wait for a condition. Return: its value; the last false one when the time is over."""
+    end = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return value
+
+
+def until(condition, what="waited too long", seconds=120):
+    """Wait for a condition that has to come; its value. @what: the message if it does not, or a
+    function that returns it."""
+    value = comes(condition, seconds)
+    assert value, what() if callable(what) else what
+    return value
