@@ -46,10 +46,10 @@ def prepare():
     return it
 
 
-def run(it, full, only, env, folder):
+def run(it, full, only, env, folder, programs=None):
     chosen = [f"--schedule={it}/regress/parallel_schedule"] if full else SHORT_TESTS
     status, text = real.output([f"{it}/regress/pg_regress", f"--temp-instance={folder}/instance", f"--inputdir={it}/regress",
-                                f"--outputdir={folder}", f"--bindir={it}/installed/bin", f"--dlpath={it}/regress",
+                                f"--outputdir={folder}", f"--bindir={programs or it + '/installed/bin'}", f"--dlpath={it}/regress",
                                 "--max-concurrent-tests=20", *chosen], WAIT_S, cwd=folder, user=UID, group=UID, extra_groups=[],
                                env={**env, "LC_ALL": "C", "HOME": folder})
     verdicts = dict(re.findall(r"^(?:test)?\s+([\w.]+)\s+\.\.\. (\w+)", text, re.M))
