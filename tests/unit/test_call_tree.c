@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph_synth.h"
 #include "synth.h"
 #include "tools/analysis/call_table.h"
 #include "tools/analysis/call_tree.h"
+#include "tools/analysis/calls.h"
 #include "tools/analysis/merge.h"
 #include "tools/text/duration.h"
 
@@ -474,13 +476,141 @@ static void test_durations(void **state)
 		assert_false(duration_parse(bad[i], 1000, &ns, NULL));
 }
 
+#define RUN_RECORDS 500u
+
+/* Records of one thread on one CPU, by columns: function number @i is at functions[i]. */
+struct columns {
+	uint64_t ts[RUN_RECORDS];
+	uint32_t words[RUN_RECORDS];
+	uint64_t functions[64];
+	unsigned int nr_functions;
+	struct run run;
+};
+
+static uint32_t number_of(struct columns *k, const struct record *rec)
+{
+	unsigned int i = 0;
+
+	if (rec->kind > RECORD_EXIT)
+		return (uint32_t)rec->ip;
+	while (i < k->nr_functions && k->functions[i] != rec->ip)
+		i++;
+	assert_true(i < 64);
+	if (i == k->nr_functions)
+		k->functions[k->nr_functions++] = rec->ip;
+	return i;
+}
+
+static void hand_out(struct columns *k, struct calls *calls)
+{
+	if (k->run.nr)
+		assert_int_equal(calls_run(calls, &k->run), 0);
+	k->run.nr = 0;
+}
+
+static void add_column(struct columns *k, struct calls *calls, const struct record *rec)
+{
+	const struct record *head = &k->run.head;
+
+	if (k->run.nr == RUN_RECORDS || rec->lost || rec->pid != head->pid ||
+	    rec->cpu != head->cpu || rec->process != head->process || rec->task != head->task)
+		hand_out(k, calls);
+	if (!k->run.nr)
+		k->run = (struct run){.ts = k->ts,
+				      .words = k->words,
+				      .functions = k->functions,
+				      .head = {.pid = rec->pid,
+					       .cpu = rec->cpu,
+					       .process = rec->process,
+					       .task = rec->task,
+					       .lost = rec->lost}};
+	k->ts[k->run.nr] = rec->ts;
+	k->words[k->run.nr++] = RECORD_RUN_WORD(rec->kind, number_of(k, rec));
+}
+
+static void same_nodes(const struct call_tree *a, const struct call_tree *b)
+{
+	assert_int_equal(a->nr, b->nr);
+	assert_int_equal(a->nr_calls, b->nr_calls);
+	for (uint32_t i = 0; i < a->nr; i++) {
+		const struct call_node *x = &a->nodes[i], *y = &b->nodes[i];
+
+		assert_int_equal(x->function, y->function);
+		assert_int_equal(x->parent, y->parent);
+		assert_int_equal(x->calls, y->calls);
+		assert_int_equal(x->total, y->total);
+		assert_int_equal(x->self, y->self);
+		assert_int_equal(x->min, y->min);
+		assert_int_equal(x->max, y->max);
+		assert_int_equal(call_tree_suspended(a, i), call_tree_suspended(b, i));
+	}
+	for (uint32_t f = 0; f < call_filter_nr(a->filter); f++)
+		for (unsigned int percent = 0; percent <= 100; percent += 10)
+			assert_int_equal(percentiles_at(&a->spreads[f], percent),
+					 percentiles_at(&b->spreads[f], percent));
+}
+
+/* A tree is the same by records and by runs: with jumps, throws, stacks, losses and a least duration. */
+static void test_runs(void **state)
+{
+	for (uint32_t seed = 1; seed <= 100; seed++) {
+		struct graph_synth_plan plan = {
+			.seed = seed,
+			.steps = 3000,
+			.threads = 1 + seed % 4,
+			.processes = 1 + seed % 2,
+			.coroutines = seed % 3 ? 0 : seed % 11,
+			.tails = seed % 4 > 1,
+			.throws = seed % 5 > 2,
+			.ends = seed % 2,
+		};
+		struct call_wish wish = {.min_ns = seed % 8 ? 0 : 20};
+		struct columns columns = {0};
+		struct call_tree trees[2];
+		struct call_filter *filters[2];
+		struct calls *calls[2];
+		const struct record *rec;
+		struct graph_synth g;
+		struct merge *merge;
+		struct reader *r;
+
+		graph_synth_run(&g, &plan);
+		if (seed % 6 == 5)
+			graph_synth_lose(&g, seed, 200);
+		r = graph_synth_reader(&g);
+		for (int i = 0; i < 2; i++) {
+			filters[i] = call_filter_new(r, &wish);
+			assert_int_equal(call_tree_init(&trees[i], filters[i], false, true), 0);
+			calls[i] = calls_new(&call_tree_ops, &trees[i], NULL);
+		}
+		merge = merge_new(r);
+		while (merge_next(merge, &rec) > 0) {
+			assert_int_equal(calls_record(calls[0], rec), 0);
+			add_column(&columns, calls[1], rec);
+		}
+		hand_out(&columns, calls[1]);
+		for (int i = 0; i < 2; i++)
+			calls_finish(calls[i]);
+		same_nodes(&trees[0], &trees[1]);
+		for (int i = 0; i < 2; i++) {
+			calls_free(calls[i]);
+			call_tree_clear(&trees[i]);
+			call_filter_free(filters[i]);
+		}
+		merge_free(merge);
+		reader_close(r);
+		graph_synth_free(&g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),	     cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_one_function), cmocka_unit_test(test_suspended),
-		cmocka_unit_test(test_tables),	     cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_spread),	     cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_tree),	  cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_filters),	  cmocka_unit_test(test_one_function),
+		cmocka_unit_test(test_suspended), cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_sort),	  cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_durations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

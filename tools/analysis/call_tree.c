@@ -187,45 +187,42 @@ static __attribute__((noinline)) uint32_t find_node(struct call_tree *t, struct 
 
 /*
  * What a function calls it mostly calls in the same order: behind the child that was left last
- * comes the one that came behind it the last time, which is looked at before any table.
+ * comes the one that came behind it the last time, which is looked at before any table. Return: the node
+ * of a call of @ip under node @up if that is it, 0: it is not.
  */
-static inline void add_enter(struct call_tree *t, struct call *call, const struct call *parent)
+static inline uint32_t likely_child(const struct call_tree *t, uint32_t up, uint64_t ip)
 {
 	const struct call_filter *f = t->filter;
-	uint32_t up = parent ? NODE(parent->data) : 0, n = 0, left = t->left;
+	uint32_t left = t->left, n;
 
-	if (f->all && up) {
-		n = left && t->nodes[left].parent == up ? t->nodes[left].follower
-							: t->nodes[up].first_child;
-		if (n && f->functions[t->nodes[n].function].ip == call->ip)
-			call_filter_pass(call, parent);
-		else
-			n = 0;
-	}
-	if (!n)
+	if (!f->all || !up)
+		return 0;
+	n = left && t->nodes[left].parent == up ? t->nodes[left].follower
+						: t->nodes[up].first_child;
+	return n && f->functions[t->nodes[n].function].ip == ip ? n : 0;
+}
+
+static inline void add_enter(struct call_tree *t, struct call *call, const struct call *parent)
+{
+	uint32_t up = parent ? NODE(parent->data) : 0, n = likely_child(t, up, call->ip);
+
+	if (n)
+		call_filter_pass(call, parent);
+	else
 		n = find_node(t, call, parent, &up);
 	/* the likely next call, ahead: large trees do not fit a cache */
 	__builtin_prefetch(&t->nodes[t->nodes[n].first_child], 1);
 	call->data |= n ? n : up | NODE_NONE;
 }
 
-static inline void add_leave(struct call_tree *t, const struct call *call)
+/* A call of node @n has ended that took @time, of which @self was its own. */
+static inline void count_call(struct call_tree *t, struct call_node *n, uint64_t time,
+			      uint64_t self)
 {
-	struct call_node *n;
-	uint64_t time;
-
-	t->left = call->data & NODE_NONE ? 0 : NODE(call->data);
-	if (!t->left || !call_filter_long(t->filter, call))
-		return;
-	n = &t->nodes[NODE(call->data)];
-	time = call->end - call->start;
 	__builtin_prefetch(&t->nodes[n->follower], 1);
 	n->calls++;
 	n->total += time;
-	n->self += time > call->children + call->suspended ? time - call->children - call->suspended
-							   : 0;
-	if (call->suspended)
-		add_suspended(t, NODE(call->data), call->suspended);
+	n->self += self;
 	n->min = time < n->min ? time : n->min;
 	n->max = time > n->max ? time : n->max;
 	t->nr_calls++;
@@ -237,6 +234,34 @@ static inline void add_leave(struct call_tree *t, const struct call *call)
 		if (!s || percentiles_count(s, time))
 			t->err = fail(ENOMEM, "out of memory");
 	}
+}
+
+static inline void add_leave(struct call_tree *t, const struct call *call)
+{
+	uint64_t time, not_self;
+
+	t->left = call->data & NODE_NONE ? 0 : NODE(call->data);
+	if (!t->left || !call_filter_long(t->filter, call))
+		return;
+	time = call->end - call->start;
+	not_self = call->children + call->suspended;
+	if (call->suspended)
+		add_suspended(t, t->left, call->suspended);
+	count_call(t, &t->nodes[t->left], time, time > not_self ? time - not_self : 0);
+}
+
+/* The same as add_enter() and add_leave(), without a struct call. False: it is not the likely child. */
+static inline bool add_leaf(struct call_tree *t, const struct call *parent, uint64_t ip,
+			    uint64_t time)
+{
+	uint32_t n = likely_child(t, NODE(parent->data), ip);
+
+	if (!n)
+		return false;
+	t->left = n;
+	if (time >= t->filter->wish->min_ns)
+		count_call(t, &t->nodes[n], time, time);
+	return true;
 }
 
 static void tree_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
@@ -261,9 +286,15 @@ static inline void run_leave(struct calls *c, struct call *call, struct call *pa
 	add_leave(c->arg, call);
 }
 
+static inline bool run_leaf(struct calls *c, struct call *parent, const struct record *rec,
+			    uint64_t end)
+{
+	return add_leaf(c->arg, parent, rec->ip, end - rec->ts);
+}
+
 static int tree_run(struct calls *c, void *arg, const struct run *run)
 {
-	return calls_plain_run(c, run, run_enter, run_leave);
+	return calls_plain_run(c, run, run_enter, run_leave, run_leaf);
 }
 
 const struct calls_ops call_tree_ops = {.enter = tree_enter, .leave = tree_leave, .run = tree_run};

@@ -21,9 +21,6 @@
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
 
-/* How many calls that were jumped to from one another lie above each other. */
-#define CALLS_MAX_TAILS 64u
-
 #define DEFAULT_DEPTH  (1u << 20)
 #define DEFAULT_OPEN   (1u << 22)
 #define DEFAULT_STACKS (1u << 20)
@@ -148,16 +145,6 @@ void calls_end_stack(struct calls *c, struct stack *s, uint64_t ts)
 	s->over = 0;
 }
 
-/* How many calls lie below the innermost one that has an exit of its own, that one included. */
-static uint32_t innermost(const struct stack *s)
-{
-	uint32_t nr = s->nr;
-
-	while (nr && s->calls[nr - 1].flags & CALL_BARE)
-		nr--;
-	return nr;
-}
-
 /*
  * The nearest call of @ip below the first @nr that has an exit: its number + 1, 0 none. Where there
  * was none the last time and nothing has changed below, it is not looked for again: each exit
@@ -249,11 +236,11 @@ static void leave_base(struct calls *c, struct stack *s, uint32_t nr)
 static void close_exit(struct calls *c, struct thread *t, const struct record *rec)
 {
 	struct stack *s = t->cur;
-	uint32_t nr = innermost(s), at;
+	uint32_t nr = calls_innermost(s), at;
 
 	/* the first record that shows that the thread is back on its first stack */
 	if (!nr && !s->own && !t->own.id && !s->nr) {
-		uint32_t own = innermost(&t->own);
+		uint32_t own = calls_innermost(&t->own);
 
 		if (own && t->own.calls[own - 1].ip == rec->ip) {
 			calls_bind_own(c, t);
@@ -320,7 +307,7 @@ int calls_ring_record(struct calls *c, struct thread *t, const struct record *re
 	t->renamed = 0;
 	switch (rec->kind) {
 	case RECORD_TAIL:
-		if (s->nr - innermost(s) >= CALLS_MAX_TAILS)
+		if (s->nr - calls_innermost(s) >= CALLS_MAX_TAILS)
 			leave(c, s, rec->ts, 0, rec);
 		/* fall through */
 	case RECORD_ENTRY:
@@ -436,7 +423,7 @@ int calls_run(struct calls *c, const struct run *run)
 
 	if (!run->recs)
 		return c->ops.run ? c->ops.run(c, c->arg, run)
-				  : calls_plain_run(c, run, report_enter, report_leave);
+				  : calls_plain_run(c, run, report_enter, report_leave, NULL);
 	for (unsigned int i = 0; i < run->nr && !ret; i++)
 		ret = calls_record(c, &run->recs[i]);
 	return ret;
@@ -521,7 +508,7 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 		return rec->ip > 0;
 	if (rec->kind != RECORD_EXIT)
 		return false;
-	nr = innermost(s);
+	nr = calls_innermost(s);
 	/* nothing but jumps from a call that was not seen: it is this one that ends */
 	return !nr || s->calls[nr - 1].ip == rec->ip;
 }

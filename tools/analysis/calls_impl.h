@@ -225,17 +225,39 @@ void calls_drop_stack(struct calls *c, struct stack *s);
 /* A record of the ring, of thread @t. In calls.c. Return: 0 or -ENOMEM with fail() set. */
 int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec);
 
+/* How many calls lie below the innermost one of @s that has an exit of its own, that one included. */
+static inline uint32_t calls_innermost(const struct stack *s)
+{
+	uint32_t nr = s->nr;
+
+	while (nr && s->calls[nr - 1].flags & CALL_BARE)
+		nr--;
+	return nr;
+}
+
+/* How many calls that were jumped to from one another lie above each other. */
+#define CALLS_MAX_TAILS 64u
+
+/* A callback of calls_plain_run(). */
+typedef void calls_run_fn(struct calls *c, struct call *call, struct call *parent,
+			  const struct record *rec);
+
+/*
+ * A call that calls nothing, from its entry @rec to @end, whose caller is @parent. Return: false: it is to
+ * be reported by enter and leave.
+ */
+typedef bool calls_leaf_fn(struct calls *c, struct call *parent, const struct record *rec,
+			   uint64_t end);
+
 /*
  * calls_plain_run() - calls_run() of a run by columns: the usual records in a loop of their own,
  * the others go the way of calls_record().
  * @enter, @leave: as in calls_ops; constant, so that the compiler inlines them.
+ * @leaf: may be asked first for calls without one beneath them, which are half of most programs'; NULL: none.
  */
 static inline __attribute__((always_inline)) int
-calls_plain_run(struct calls *c, const struct run *run,
-		void (*enter)(struct calls *c, struct call *call, struct call *parent,
-			      const struct record *rec),
-		void (*leave)(struct calls *c, struct call *call, struct call *parent,
-			      const struct record *rec))
+calls_plain_run(struct calls *c, const struct run *run, calls_run_fn *enter, calls_run_fn *leave,
+		calls_leaf_fn *leaf)
 {
 	const uint32_t max_depth = c->limits.max_depth, max_open = c->limits.max_open;
 	struct record rec = run->head;
@@ -256,18 +278,28 @@ calls_plain_run(struct calls *c, const struct run *run,
 	s = t->cur;
 	for (unsigned int i = 0; i < run->nr; i++) {
 		uint32_t word = run->words[i], id = RECORD_RUN_ID(word);
-		struct call *call, *parent;
+		bool tail;
 		int ret;
 
 		c->run_at = i;
 		rec.kind = (uint8_t)RECORD_RUN_KIND(word);
 		rec.ip = rec.kind <= RECORD_EXIT ? run->functions[id] : id;
 		rec.ts = run->ts[i];
-		if (rec.kind == RECORD_ENTRY && !s->over && s->nr < s->room && s->nr < max_depth &&
-		    c->nr_open < max_open) {
+		tail = rec.kind == RECORD_TAIL;
+		if ((rec.kind == RECORD_ENTRY || tail) && !s->over && s->nr < s->room &&
+		    s->nr < max_depth && c->nr_open < max_open &&
+		    !(tail && s->nr - calls_innermost(s) >= CALLS_MAX_TAILS)) {
+			struct call *call = &s->calls[s->nr], *parent = s->nr ? call - 1 : NULL;
+
 			t->renamed = 0;
-			call = &s->calls[s->nr];
-			parent = s->nr ? call - 1 : NULL;
+			if (leaf && !tail && parent && i + 1 < run->nr &&
+			    run->words[i + 1] == RECORD_RUN_WORD(RECORD_EXIT, id) &&
+			    leaf(c, parent, &rec, run->ts[i + 1])) {
+				rec.ts = run->ts[++i];
+				parent->children += rec.ts - run->ts[i - 1];
+				parent->nr_children += parent->nr_children < UINT32_MAX;
+				continue;
+			}
 			*call = (struct call){
 				.ip = rec.ip,
 				.start = rec.ts,
@@ -275,28 +307,37 @@ calls_plain_run(struct calls *c, const struct run *run,
 				.depth = parent ? parent->depth + 1 : s->base,
 				.process = rec.process,
 				.stack = s->own ? 0 : s->id,
+				.flags = tail ? CALL_TAIL | CALL_BARE : 0,
 			};
 			s->nr++;
 			c->nr_open++;
 			enter(c, call, parent, &rec);
 			continue;
 		}
-		call = s->nr && !s->over ? &s->calls[s->nr - 1] : NULL;
-		if (rec.kind == RECORD_EXIT && call && call->ip == rec.ip &&
-		    !(call->flags & CALL_BARE)) {
-			t->renamed = 0;
-			parent = s->nr > 1 ? call - 1 : NULL;
-			s->nr--;
-			c->nr_open--;
-			call->end = rec.ts > call->start ? rec.ts : call->start;
-			if (call->start < c->loss_ts)
-				call->flags |= CALL_BROKEN;
-			if (parent) {
-				parent->children += call->end - call->start;
-				parent->nr_children += parent->nr_children < UINT32_MAX;
+		if (rec.kind == RECORD_EXIT && !s->over) {
+			uint32_t nr = calls_innermost(s);
+
+			/* the calls that it jumped to end with it */
+			if (nr && s->calls[nr - 1].ip == rec.ip) {
+				t->renamed = 0;
+				while (s->nr >= nr) {
+					struct call *call = &s->calls[--s->nr];
+					struct call *parent = s->nr ? call - 1 : NULL;
+
+					c->nr_open--;
+					call->end = rec.ts > call->start ? rec.ts : call->start;
+					call->flags &= ~CALL_BARE;
+					if (call->start < c->loss_ts)
+						call->flags |= CALL_BROKEN;
+					if (parent) {
+						parent->children += call->end - call->start;
+						parent->nr_children +=
+							parent->nr_children < UINT32_MAX;
+					}
+					leave(c, call, parent, &rec);
+				}
+				continue;
 			}
-			leave(c, call, parent, &rec);
-			continue;
 		}
 		c->last_ts = rec.ts;
 		if (rec.kind == RECORD_STACK && i &&

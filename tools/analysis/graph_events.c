@@ -197,7 +197,7 @@ static void run_leave(struct calls *c, struct call *call, struct call *parent,
 static int on_run(struct calls *c, void *arg, const struct run *run)
 {
 	(void)arg;
-	return calls_plain_run(c, run, run_enter, run_leave);
+	return calls_plain_run(c, run, run_enter, run_leave, NULL);
 }
 
 static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct record *rec)

@@ -115,10 +115,8 @@ static void check_leaf(struct encoder *e, struct last_entry *l, const struct rec
 static void find_exit(const struct encoder *e, struct last_entry *l, const struct record *rec)
 {
 	const struct stack *s = e->calls->cpu_thread[rec->cpu]->cur;
-	uint32_t nr = s->nr;
+	uint32_t nr = calls_innermost(s);
 
-	while (nr && s->calls[nr - 1].flags & CALL_BARE)
-		nr--;
 	l->any_exit = !nr;
 	l->exit_ip = nr ? s->calls[nr - 1].ip : 0;
 }
@@ -207,7 +205,7 @@ static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct
 static int on_run(struct calls *c, void *arg, const struct run *run)
 {
 	(void)arg;
-	return calls_plain_run(c, run, run_enter, run_leave);
+	return calls_plain_run(c, run, run_enter, run_leave, NULL);
 }
 
 /*

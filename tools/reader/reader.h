@@ -199,8 +199,9 @@ struct run {
 	struct record head;	   /* the fields that all share; lost is before the first one */
 };
 
-#define RECORD_RUN_KIND(word) ((word) >> (RECORD_KIND_SHIFT - 32))
-#define RECORD_RUN_ID(word)   ((word)&RECORD_ID_MAX)
+#define RECORD_RUN_KIND(word)	  ((word) >> (RECORD_KIND_SHIFT - 32))
+#define RECORD_RUN_ID(word)	  ((word)&RECORD_ID_MAX)
+#define RECORD_RUN_WORD(kind, id) ((uint32_t)(kind) << (RECORD_KIND_SHIFT - 32) | (id))
 
 struct reader_ops {
 	/*
