@@ -4,10 +4,9 @@
 MemoryDenyWriteExecute= sets it. They are traced at start and by attach, as programs without it."""
 import os
 import re
-import signal
 import subprocess
 
-from cli_test import BIN, Beside, Skip, main, until
+from cli_test import BIN, Skip, main, until
 from test_attach_functions import FILLS, PLAIN, Program, enabled, writable_code
 from test_toggle import THREADS
 from test_unmodified import WAYS

@@ -4,7 +4,6 @@
 stock trace-cmd reads and extracts."""
 import os
 import re
-import subprocess
 import time
 
 import cli_test

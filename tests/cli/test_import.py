@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Traces of other tools as input: an exported recording is the same when it is imported; files of
 other tools are read."""
-import collections
 import json
 import os
 import re

@@ -3,7 +3,6 @@
 """vestige kd: KFT's logs by function and call by call, local times and their marks, addresses, KFI's form, recordings."""
 import json
 import re
-import subprocess
 
 from cli_test import main, nm
 

@@ -147,7 +147,6 @@ def check_list(c, info, rows):
     assert [e[0] + int(info["first"]) for e in entries] == times
     seen = collections.Counter((info["names"][e[2]], e[0] + int(info["first"])) for e in entries)
     assert seen == collections.Counter((r["name"], int(r["time"])) for r in rows)
-    texts = collections.Counter((info["tracks"][e[3]]["id"], e[6], e[8]) for e in entries if len(e) > 7)
     assert all(re.fullmatch(r"[.dbXDBnNpZhHsz1-9a-f]{5}", e[7]) for e in entries if len(e) > 7)
     assert all(0 <= e[6] < os.cpu_count() for e in entries)
     assert c.ask("list", at=len(rows), nr=5) == [] and c.ask("list", at=2 ** 63, nr=5) == []

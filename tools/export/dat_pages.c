@@ -178,11 +178,10 @@ static inline void put_common(unsigned char *data, const struct record *rec, uin
 
 int subbuf_add(struct subbuf_writer *p, const struct record *rec, unsigned int nr)
 {
-	const struct record *end = rec + nr;
 	const struct dat_event *ev = dat_event_of(RECORD_PRINT, p->values);
 	int ret;
 
-	for (; rec < end; rec++) {
+	for (; nr; nr--, rec++) {
 		uint32_t data, bytes;
 
 		if (ev->kind != rec->kind) {
