@@ -237,6 +237,32 @@ def is_sanitized():
         return b"__asan_" in f.read()
 
 
+def sanitizer():
+    """Of libvestige-trace.so, where it is built with AddressSanitizer: the compiler, and the library that a program without
+    the sanitizer must load first. Else None."""
+    library = os.environ["BUILD_DIR"] + "/libvestige-trace.so"
+    with open(library, "rb") as f:
+        if b"__asan_" not in f.read():
+            return None
+    needed = subprocess.run(["readelf", "-dW", library], stdout=subprocess.PIPE, check=True, text=True).stdout
+    cc, name = ("gcc", "libasan.so") if "libasan" in needed else ("clang", "libclang_rt.asan-x86_64.so")
+    return cc, subprocess.run([cc, "-print-file-name=" + name], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+
+
+def python_env(w):
+    """The environment in which a program of Python loads libvestige-trace. Where that needs the sanitizer's library, the first
+    python3 of PATH is a script that loads it before: the commands, which start python3, have it already."""
+    env = dict(w.env, PYTHONPATH=os.environ["BUILD_DIR"])
+    if not sanitizer():
+        return env
+    os.makedirs(w.path("python"), exist_ok=True)
+    with open(w.path("python/python3"), "w", encoding="utf-8") as f:
+        # python's own leaks are none of ours
+        f.write(f'#!/bin/sh\nLD_PRELOAD={sanitizer()[1]} ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" exec {sys.executable} "$@"\n')
+    os.chmod(w.path("python/python3"), 0o755)
+    return {**env, "PATH": w.path("python") + ":" + env["PATH"]}
+
+
 def need(program):
     if not shutil.which(program):
         raise Skip(f"no {program}")

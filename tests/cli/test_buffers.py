@@ -9,9 +9,8 @@ import lzma
 import os
 import re
 import subprocess
-import sys
 
-from cli_test import main, need, spinning
+from cli_test import main, need, python_env, spinning
 
 KERNELS = os.environ["SOURCE_DIR"] + "/tests/data/kernels/"
 NAMES = ("amd64-instances-v7", "amd64-instances-v6", "i386-instances-v7")
@@ -81,8 +80,7 @@ def test_scripts(w):
         f.write("import vestige_trace as v\n"
                 "for r in v.open('trace.dat'):\n"
                 "    print(r.buffer or '', r.event if r.kind == v.EVENT else 'x', sep=' ')\n")
-    text = subprocess.run([sys.executable, "-B", "s.py"], cwd=w.dir, env={**w.env, "PYTHONPATH": os.environ["BUILD_DIR"]},
-                          stdout=subprocess.PIPE, check=True).stdout.decode()
+    text = subprocess.run(["python3", "s.py"], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE, check=True).stdout.decode()
     assert counted(l.split(" ") for l in text.splitlines()) == by_trace_cmd(w), text[:300]
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from cli_test import BIN, CALLS, LIBRARY, Beside, main, need, until
+from cli_test import BIN, CALLS, LIBRARY, Beside, main, need, python_env, until
 
 # The program waits for a byte on stdin. Then it makes 200,000 calls, which are more than a small buffer holds.
 BURST = r"""
@@ -106,7 +106,7 @@ def lost(w, name):
     """What the commands say of the losses of a recording of one program: all the same."""
     with open(w.path("by_cpu.py"), "w", encoding="ascii") as f:
         f.write("def uftrace_entry(ctx):\n    pass\n")
-    said = [w.run(*words).stderr.decode() for words in (("replay", name), ("profile", name), ("graph", name), ("script", "-i", name, "by_cpu.py"))]
+    said = [w.run(*words, env=python_env(w)).stderr.decode() for words in (("replay", name), ("profile", name), ("graph", name), ("script", "-i", name, "by_cpu.py"))]
     numbers = {int(m[1]) if (m := re.search(r"(\d+) records were lost", s)) else 0 for s in said}
     assert len(numbers) == 1, said
     return numbers.pop()

@@ -9,15 +9,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
-from cli_test import BIN, Skip, main, spinning
+from cli_test import BIN, main, python_env, sanitizer, spinning
 
 BUILD = os.environ["BUILD_DIR"]
 SOURCE = os.environ["SOURCE_DIR"]
 EXAMPLES = SOURCE + "/docs/examples/trace"
-LIBRARY = BUILD + "/libvestige-trace.so.1"
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -37,37 +35,15 @@ int main(void) { for (int i = 0; i < 3; i++) top(); if (!setjmp(back)) leaps(); 
 CALLS = {"main": 1, "top": 3, "mid": 30, "leaf": 60, "fails": 30, "leaps": 1}
 
 
-def sanitizer():
-    """The sanitizer's library that must be loaded first, or "" of a plain build."""
-    text = subprocess.run(["readelf", "-dW", LIBRARY], stdout=subprocess.PIPE, check=True, text=True).stdout
-    if "libasan" in text:
-        return subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
-    text = subprocess.run(["nm", "-D", LIBRARY], stdout=subprocess.PIPE, check=True, text=True).stdout
-    if "__asan_init" in text:
-        raise Skip("python3 cannot load a library that clang has instrumented")
-    return ""
-
-
-def python_env(w):
-    env = dict(w.env, PYTHONPATH=BUILD)
-    first = sanitizer()
-    if first:
-        # python's own leaks are none of ours
-        env.update(LD_PRELOAD=first, ASAN_OPTIONS=env.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
-    return env
-
-
 def python(w, *args, status=0):
-    p = subprocess.run([sys.executable, *args], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    p = subprocess.run(["python3", *args], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                        timeout=100, text=True)
     assert p.returncode == status, (args, p.returncode, p.stdout[-2000:], p.stderr[-2000:])
     return p
 
 
 def script(w, *args, status=0):
-    env = python_env(w)
-    more = {k: env[k] for k in ("LD_PRELOAD", "ASAN_OPTIONS") if k in env}
-    return w.run("script", *args, env=more, status=status).stdout.decode()
+    return w.run("script", *args, env=python_env(w), status=status).stdout.decode()
 
 
 def recorded(w, *flags, name="t.dat"):
@@ -246,13 +222,14 @@ def test_examples(w):
 def test_c_examples(w):
     """The header in C and in C++, pkg-config's words aside; the programs end as they should."""
     recorded(w)
-    first = "-fsanitize=address" if sanitizer() else "-O1"
+    cc, *flags = (sanitizer()[0], "-fsanitize=address,undefined") if sanitizer() else ("gcc",)
+    cxx = {"gcc": "g++", "clang": "clang++"}[cc]
     for name in ("calls", "events"):
-        subprocess.run(["gcc", first, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"{EXAMPLES}/{name}.c", f"-I{SOURCE}/include",
+        subprocess.run([cc, *flags, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"{EXAMPLES}/{name}.c", f"-I{SOURCE}/include",
                         f"-L{BUILD}", "-lvestige-trace", f"-Wl,-rpath,{BUILD}", "-o", w.path(name)], check=True)
     with open(w.path("x.cc"), "w", encoding="utf-8") as f:
         f.write("#include <vestige-trace.h>\nint main() { return vestige_trace_open(nullptr) != nullptr; }\n")
-    subprocess.run(["g++", first, "-Wall", "-Wextra", "-Werror", w.path("x.cc"), f"-I{SOURCE}/include", f"-L{BUILD}", "-lvestige-trace",
+    subprocess.run([cxx, *flags, "-Wall", "-Wextra", "-Werror", w.path("x.cc"), f"-I{SOURCE}/include", f"-L{BUILD}", "-lvestige-trace",
                     f"-Wl,-rpath,{BUILD}", "-o", w.path("x")], check=True)
 
     def run(*args, status=0):
@@ -304,7 +281,7 @@ def trace_end(): print("trace_end")
     assert b"cannot read the script none.py" in w.run("script", "none.py", status=1).stderr
     with open(w.path("empty.py"), "w", encoding="utf-8") as f:
         f.write("x = 1\n")
-    env = {k: v for k, v in python_env(w).items() if k in ("LD_PRELOAD", "ASAN_OPTIONS")}
+    env = python_env(w)
     assert b"none of the hooks" in w.run("script", "-i", "t.dat", "empty.py", status=1, env=env).stderr
     # a BOM, a script that fails: its own frames alone; no stdout
     with open(w.path("bom.py"), "wb") as f:
@@ -389,7 +366,7 @@ with v.live({prog.pid}, timeout_ms=50) as trace:
 
 def test_live_example(w):
     with spinning(w, boot="ftrace=function_graph") as prog:
-        p = subprocess.Popen([sys.executable, EXAMPLES + "/live.py", str(prog.pid)], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE,
+        p = subprocess.Popen(["python3", EXAMPLES + "/live.py", str(prog.pid)], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE,
                              text=True)
         try:
             line = p.stdout.readline()
