@@ -245,6 +245,24 @@ int area_check_file_limit(uint64_t bytes)
 	return 0;
 }
 
+/*
+ * Under mlockall(MCL_FUTURE) the kernel gives a new mapping all of its memory at once, unless it may
+ * not be accessed. When it may, a shared one gets a page when that is touched. Return: as sys_mmap().
+ */
+static long map_sparsely(int fd, uint64_t bytes)
+{
+	long p = sys_mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
+	int err;
+
+	if (sys_failed(p))
+		return p;
+	err = sys_mprotect((void *)p, bytes, PROT_READ | PROT_WRITE);
+	if (!err)
+		return p;
+	sys_munmap((void *)p, bytes);
+	return err;
+}
+
 int area_map(int fd, const struct area_config *config, const struct area_header *h,
 	     struct area_header **head)
 {
@@ -258,7 +276,7 @@ int area_map(int fd, const struct area_config *config, const struct area_header 
 		err = sys_ftruncate(fd, h->file_bytes);
 	if (err < 0)
 		return err;
-	p = sys_mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p = map_sparsely(fd, h->file_bytes);
 	if (sys_failed(p))
 		return (int)p;
 	m = (void *)p;

@@ -189,6 +189,20 @@ def test_users(w):
         ends(p)
 
 
+def test_locked_memory(w):
+    """Under mlockall(MCL_FUTURE) the area has the memory that it uses, not all that it may."""
+    root()
+    first = "#include <sys/mman.h>\n" + WAITS
+    w.compile("does", first.replace("\tputs(", "\tif (mlockall(MCL_CURRENT | MCL_FUTURE))\n\t\tputs(\"not locked\");\n\tputs("))
+    with Program(w) as p:
+        w.run("attach", "-q", p.pid)
+        kib = sum(os.stat(os.path.join(w.areas, name)).st_blocks for name in os.listdir(w.areas)) // 2
+        assert kib < 65536, kib
+        w.run("start", "-P", p.pid, "-p", "function_graph")
+        ends(p)
+    w.run("clean")
+
+
 def test_yama(w):
     """Where Yama refuses ptrace(): a stand-in, of its control file and of the calls that it refuses."""
     w.compile("does", WAITS)
