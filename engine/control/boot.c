@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include "abi/limits.h"
 #include "arch_regs.h"
@@ -286,24 +287,26 @@ static int start_ring(void)
 	return ring_start(&ring, rseq);
 }
 
-/* Where address space or file size is limited, a small ring is better than none. */
+/* Where addresses, locked memory or file size are limited, a small ring is better than none. */
 static int make_area(struct area_config *config)
 {
 	int err = area_create(config);
 
-	if (err != -ENOMEM && err != -EFBIG)
+	if (err != -ENOMEM && err != -EFBIG && err != -EAGAIN)
 		return err;
 	config->cpu_room = config->cpu_pages;
 	config->snapshot = 0;
 	config->hist_room = 0;
 	err = area_create(config);
-	if (err != -ENOMEM && err != -EFBIG)
+	if (err != -ENOMEM && err != -EFBIG && err != -EAGAIN)
 		return err;
 	config->cpu_room = RING_MIN_PAGES;
 	config->cpu_pages = RING_MIN_PAGES;
 	err = area_create(config);
 	if (!err)
-		area_status("the buffer has its smallest size: RLIMIT_AS or RLIMIT_FSIZE", NULL, 0);
+		area_status("the buffer has its smallest size: RLIMIT_AS, RLIMIT_FSIZE or "
+			    "RLIMIT_MEMLOCK",
+			    NULL, 0);
 	return err;
 }
 
@@ -346,12 +349,24 @@ static void start_sweep(const struct lifecycle_start *how)
 
 LIFECYCLE(LIFECYCLE_PROCESS, start_sweep, NULL, NULL);
 
+/*
+ * Then each stamp would be the program's end: the loading thread has this from the one that made it. (At
+ * a start libc's loader reads the counter before us.)
+ */
+static int is_counter_denied(void)
+{
+	int state = 0;
+
+	return libc_is_late() && !arch_syscall(SYS_prctl, PR_GET_TSC, (long)&state, 0, 0, 0, 0) &&
+	       state == PR_TSC_SIGSEGV;
+}
+
 static void start(void)
 {
 	struct area_config config = {0};
 	struct lifecycle_start how;
 
-	if (env("VESTIGE") && str_equal(env("VESTIGE"), "0"))
+	if ((env("VESTIGE") && str_equal(env("VESTIGE"), "0")) || is_counter_denied())
 		return;
 	how.boot = env("VESTIGE_BOOT");
 	how.with_agent = !env("VESTIGE_AGENT") || !str_equal(env("VESTIGE_AGENT"), "0");

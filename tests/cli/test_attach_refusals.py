@@ -189,6 +189,19 @@ def test_users(w):
         ends(p)
 
 
+def test_engine_does_not_start(w):
+    """Where there is no room for an area, or the counter may not be read: that is said, and the program
+    goes on."""
+    first = '#include <sys/prctl.h>\n#include <sys/resource.h>\n#include <sys/mman.h>\n' + WAITS
+    for what in ("prctl(PR_SET_TSC, PR_TSC_SIGSEGV)", "setrlimit(RLIMIT_AS, &(struct rlimit){1 << 25, 1 << 25})",
+                 "setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096})"):
+        w.compile("does", first.replace("\tputs(", f"\tif ({what})\n\t\treturn 1;\n\tputs("))
+        with Program(w) as p:
+            said = w.run("attach", p.pid, status=1).stderr.decode()
+            assert "but the engine did not start" in said and said.endswith(": Operation not supported\n"), said
+            ends(p)
+
+
 def test_locked_memory(w):
     """Under mlockall(MCL_FUTURE) the area has the memory that it uses, not all that it may."""
     root()

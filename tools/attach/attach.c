@@ -531,6 +531,24 @@ static int ask_agent(int pid, bool *slept)
 	return err;
 }
 
+/* The library is loaded: its area was there before dlopen() came back, or there is none. */
+static int check_area(int pid)
+{
+	struct image t;
+	int err = image_open(&t, pid);
+
+	if (!err)
+		image_close(&t);
+	if (err != -ESRCH || kill(pid, 0))
+		return 0;
+	return fail_errno(
+		ENOTSUP,
+		"process %d has the library now, but the engine did not start: what has a "
+		"limit there (ulimit -v, -d, -l, -f) may not have been enough, its /dev/shm "
+		"may be full, or prctl(PR_SET_TSC) forbids the processor's counter",
+		pid);
+}
+
 static int wait_agent(int pid, const struct attach_image *image, struct attach_result *r)
 {
 	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)AGENT_MS * 1000000;
@@ -596,6 +614,8 @@ static int attach_now(int pid, unsigned int wait_s, struct attach_result *r)
 	}
 	attach_points_close(a.points);
 	let_late_go(&a);
+	if (!err)
+		err = check_area(pid);
 	return err ? err : wait_agent(pid, &a.image, r);
 }
 

@@ -94,6 +94,7 @@ static const struct call calls[] = {
 	CALL(sched_getaffinity),
 	CALL(prctl, ARG(0, 15)),
 	CALL(prctl, ARG(0, 21)),
+	MAY_FAIL(prctl, ARG(0, 25)),
 	MAY_FAIL(unshare),
 	MAY_FAIL(close_range),
 	CALL(fcntl),
