@@ -118,7 +118,7 @@ struct vestige_trace_field {
 struct vestige_trace *vestige_trace_open(const char *path);
 
 /*
- * vestige_trace_open_live() - read the records of a running process as they come. What is read is
+ * vestige_trace_open_live() - read the records of a running process as they come. Records read are
  * consumed, as with trace_pipe. The process goes on at its speed; records that it overwrites before they
  * are read are counted as lost.
  * @pid: the process; 0: the only traced process that runs.

@@ -5,7 +5,7 @@
  * out. A record counts as RECORD_NS of the CPU time that the thread used meanwhile. In a thread
  * above the budget, one function a turn is added to set_ftrace_notrace: the one with most
  * calls that called no traced function. A line in the trace and one in vestige_status report it.
- * What was switched off stays off until set_ftrace_notrace is changed.
+ * A function that was switched off stays off until set_ftrace_notrace is changed.
  *
  * Of the top instance. Nothing in hot paths. The agent alone; the switch under the tree's lock.
  * fork: the child's agent goes on. Costs: some 100 us a turn while it is on. Tests:

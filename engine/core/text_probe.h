@@ -77,7 +77,7 @@ int text_probe_check(const struct object *o, uint64_t start, uint64_t address, c
 
 /*
  * text_may_wrap() - whether calls of a function of another object may be wrapped at the linker's
- * stub. Those that return twice or look up their caller may not. @name: as the relocation has it.
+ * stub. Functions that return twice or look up their caller may not. @name: the relocation's.
  */
 struct dynamic_name;
 int text_may_wrap(const struct dynamic_name *name);

@@ -2,10 +2,11 @@
 /*
  * Threads that were there before a late engine. Their ends are to be seen as those of others are, by
  * the destructor of a pthread key, so each needs a value of that key; libc has a function only for
- * the calling thread. What that function changes in the memory of a thread is found by comparison,
- * in the thread that loads the engine, and has to be what we know: the two words of a key's slot,
- * and a flag. The same is then written to the others. Where their memory is says the list of robust
- * mutexes, which libc registers with the kernel for each thread (get_robust_list(2)).
+ * the calling thread. The words of a thread's memory that this function changes are found by
+ * comparison, in the thread that loads the engine, and have to be those that we know: the two words
+ * of a key's slot, and a flag. The same is then written to the others. Their memory is found by the
+ * list of robust mutexes, which libc registers with the kernel for each thread
+ * (get_robust_list(2)).
  *
  * All reads and writes of another thread's memory are system calls, which fail where a thread has
  * ended meanwhile and its memory is gone. Tests: tests/cli/test_attach.py.

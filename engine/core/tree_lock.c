@@ -48,7 +48,7 @@ void tree_settle_later(void (*settle)(void))
 	store_release(&due, settle);
 }
 
-/* What is due comes first, and without the lock: it has others to take before. */
+/* Due work is first, without the lock: it takes locks that come before this one. */
 int tree_lock_take(void)
 {
 	void (*settle)(void);

@@ -5,7 +5,7 @@
  * places of tags, type 6 of the places of likely() and unlikely(). The arrays are read where they
  * are mapped, so no section headers are needed.
  *
- * What dlopen() brings is announced by the loader before it is relocated: its arrays hold no
+ * The loader announces an object that dlopen() brings before it relocates it: its arrays hold no
  * addresses yet. Its own constructor, the first one, reports when they do (tracepoint_api.c's
  * object_ready).
  *

@@ -16,8 +16,8 @@
  * straight to where the compiler's call went.
  *
  * The compiler's NOPs stay until their function is first wanted: the pages of text that hold no
- * such site are the file's own. What is wanted before main(), or while dlopen() loads the object,
- * becomes one of the above (settle_quiet()), as no thread executes it yet. What is wanted later
+ * such site are the file's own. A site wanted before main(), or while dlopen() loads the object,
+ * becomes one of the above (settle_quiet()), as no thread executes it yet. A site wanted later
  * becomes a short site with islands elsewhere (sites_late.c). Calls that the compiler made are
  * settled at once, since they cost.
  *

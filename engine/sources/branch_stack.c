@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See branch_stack.h. One kind of perf's (process/perf.h). What the processor has is looked up in
- * sysfs: a try of perf_event_open() may end a process in a sandbox. Where there are no stacks but
- * Intel's branch trace store, the kernel fills that when each branch is to be a sample, which then
- * has where it went as the address. Intel PT is not read. fork: the child's agent opens its own.
- * Tests: tests/unit/test_perf_sample.c, tests/engine/tracers/hw-branch.
+ * See branch_stack.h. One kind of perf's (process/perf.h). The facts about the processor come
+ * from sysfs: a try of perf_event_open() may end a process in a sandbox. Where there are no stacks
+ * but Intel's branch trace store, the kernel fills that when each branch is to be a sample, which
+ * then has where it went as the address. Intel PT is not read. fork: the child's agent opens its
+ * own. Tests: tests/unit/test_perf_sample.c, tests/engine/tracers/hw-branch.
  */
 #include "engine/sources/branch_stack.h"
 

@@ -447,7 +447,7 @@ void sched_perf_agent(void)
 	agent_tid = sys_gettid();
 }
 
-/* What a user has open goes with the agent's descriptors; its apply() opens it again. */
+/* A user's open events are closed with the agent's descriptors; its apply() opens them again. */
 static void stop_user(const struct perf_user *user)
 {
 	uint32_t i;

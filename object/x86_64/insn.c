@@ -56,7 +56,7 @@ static const char two_bytes[] = "mmmm-.....-.-m.B" /* 00: 0f is 3DNow */
 
 _Static_assert(sizeof(one_byte) == 257 && sizeof(two_bytes) == 257, "a letter an opcode");
 
-/* What a letter stands for: MODRM, and how an immediate's bytes are found. */
+/* The meaning of a letter: MODRM, and how an immediate's bytes are found. */
 enum {
 	IMM_BYTES = 0x07, /* a mask: the number of its bytes */
 	IMM_ASKS = 0x08,  /* imm_bytes() says it */

@@ -172,7 +172,7 @@ static inline bool calls_knows_image(const struct calls *c, uint32_t process)
 	return process < c->images.nr && c->images.at[process].known;
 }
 
-/* The process of @rec, or what stands for it. */
+/* The process of @rec; 0 where the record's overrun is in its place. */
 uint32_t calls_process(const struct record *rec);
 /* The thread of @rec, made if it is new. NULL: no memory, with fail() set. */
 struct thread *calls_thread(struct calls *c, const struct record *rec);

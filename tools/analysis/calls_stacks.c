@@ -414,7 +414,7 @@ int calls_bases(const struct calls *c, struct record_base **out, size_t *nr)
 	return 0;
 }
 
-/* What was learnt of a stack is for its first calls: it is taken once. */
+/* Facts learnt of a stack are for its first calls, and are used once. */
 static void take_base(struct calls *c, struct stack *s)
 {
 	struct learnt *slot;

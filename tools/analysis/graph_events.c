@@ -425,7 +425,7 @@ static void drop_first(struct graph_events *g, unsigned int nr)
 	g->run.head.lost = 0;
 }
 
-/* What the last event is by the next record of its CPU, if it is an entry. */
+/* Fold the last event, if it is an entry, with the next record of its CPU. */
 static int fold_last(struct graph_events *g)
 {
 	struct queued *last = g->nr ? &g->queue[g->nr - 1] : NULL;

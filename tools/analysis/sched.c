@@ -485,7 +485,7 @@ static void on_waking(struct sched *s, const struct kind *k, const struct record
 	change(s, t, SCHED_RUNNABLE, rec->ts);
 }
 
-/* What it is blocked in begins: the next stack is its. */
+/* A blocking call begins: the next stack belongs to it. */
 static void on_lock_waits(struct sched *s, const struct kind *k, const struct record *rec,
 			  struct sched_thread *t)
 {

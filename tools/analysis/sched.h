@@ -63,7 +63,7 @@ struct sched_thread {
 	struct sched_thread *next;
 };
 
-/* What sched_switch.prev and next are where a process's own recording does not know the thread. */
+/* sched_switch.prev and next, where a process's own recording does not know the thread. */
 #define SCHED_NOT_KNOWN (-1)
 
 /* A context switch of a CPU, between any two threads. */

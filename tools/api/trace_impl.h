@@ -17,7 +17,7 @@ struct image;
 struct other_text;
 struct srcline;
 
-/* What a step of the reading gave and the caller has not had yet. */
+/* A record or call that a step of the reading gave, and the caller has not had yet. */
 struct trace_item {
 	uint32_t kind; /* enum vestige_trace_kind */
 	bool hidden;   /* only the open calls need it */

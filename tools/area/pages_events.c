@@ -43,7 +43,7 @@ static bool is_name(const char *s)
 	return true;
 }
 
-/* What is behind the number of the `ID:` line, and that line's place; NULL: there is none. */
+/* The text behind the number of the `ID:` line, and that line's place; NULL: there is none. */
 static const char *behind_id(const char *text, const char **line)
 {
 	const char *p = strstr(text, "\nID: ");

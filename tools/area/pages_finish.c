@@ -329,7 +329,7 @@ void pages_make_head(struct pages *p, const struct pages_finish *how)
 	copy_text(r->cmdline, sizeof(r->cmdline), how->cmdline);
 }
 
-/* What the lock is called, of the object in which it lies. */
+/* The lock's name, by the object in which it lies. */
 static void name_lock(const struct meta *m, struct reader_latency *l)
 {
 	for (uint32_t i = 0; i < m->nr_objects; i++) {

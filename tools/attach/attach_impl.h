@@ -64,7 +64,7 @@ int attach_check_program(int pid, int fd);
 /* Explain a refused ptrace(): fail(). */
 int attach_refused(int pid, int err);
 
-/* What there is to know of it. */
+/* The facts from which attach_explain() words a refusal. */
 struct attach_refusal {
 	int pid;
 	long yama;		     /* kernel.yama.ptrace_scope; -1: this kernel has none */

@@ -14,7 +14,7 @@ static const char *step_name(enum blk_step step)
 	return NULL;
 }
 
-/* Those that were seen, by name; a row that is of all alone is left out of @of_each. */
+/* The counts that were seen, by name; a row that only the total has is left out of @of_each. */
 static void put_sums(struct json *j, const struct blk_sum *sums, bool of_each)
 {
 	json_open(j, "steps", '{');

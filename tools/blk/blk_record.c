@@ -216,7 +216,7 @@ static int set_all(struct record *w)
 	return err ? err : blk_settings_write(BLK_TRACING "/tracing_on", "1");
 }
 
-/* Of what was traced before nothing is left in the buffer, and no count of lost events. */
+/* Empty the buffer: no records from before, and no count of lost events. */
 static int clear_buffer(void)
 {
 	int fd = open(BLK_TRACING "/trace", O_WRONLY | O_TRUNC | O_CLOEXEC);

@@ -594,7 +594,7 @@ static void json_ways(struct json *j, const char *name, uint64_t reads, uint64_t
 	json_close(j, '}');
 }
 
-/* Those that the text has as numbers alone have no bytes. */
+/* Counts that the text has only as numbers have no bytes. */
 static void json_io(struct json *j, const struct io *io)
 {
 	static const struct {

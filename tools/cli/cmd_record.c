@@ -542,7 +542,7 @@ static int check_flight(const struct command *c, const struct record_options *op
 	return -1;
 }
 
-/* -1: go on. What is sent has a name of its own here until it has arrived. */
+/* -1: go on. A recording that is sent has a temporary name until it has arrived. */
 static int choose_output(const struct command *c, struct record_options *opt)
 {
 	static char sent[48];

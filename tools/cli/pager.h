@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What commands print on a terminal has colours and goes through a pager; elsewhere nothing is changed. */
+/* Output of commands on a terminal: colours and a pager. Elsewhere it is unchanged. */
 #ifndef VESTIGE_TOOLS_PAGER_H
 #define VESTIGE_TOOLS_PAGER_H
 

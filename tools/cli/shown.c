@@ -44,7 +44,7 @@ static int read_columns(struct view *v, struct columns **out)
 	return err;
 }
 
-/* What a process or session has now. */
+/* The recording of a process or session, as of now. */
 static int read_target(struct target *t, const struct shown_wish *opt, struct view *v,
 		       struct columns **out)
 {

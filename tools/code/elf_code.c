@@ -459,7 +459,7 @@ static int add_debug_link(struct elf_code *c, Elf *e, const char *object, bool *
 	return err;
 }
 
-/* What an xz stream holds, malloced; NULL: it is damaged, or larger than a table of symbols is. */
+/* An xz stream unpacked, malloced; NULL: it is damaged, or larger than a table of symbols is. */
 static char *unpack_xz(const Elf_Data *packed, size_t *n)
 {
 	lzma_stream s = LZMA_STREAM_INIT;

@@ -347,7 +347,7 @@ static void tell_tracer(const struct dat_reader *d, struct reader *of, const boo
 	of->values = d->head.options_flipped && (peek || graph || function);
 }
 
-/* The other buffers, as readers. What @all has seen of events becomes what they have seen, too. */
+/* The other buffers, as readers. The events that @all has seen count as seen by them, too. */
 static int open_further(struct dat_reader *d, struct record *batch, bool *all)
 {
 	/* ours has formats of events that occur alone */

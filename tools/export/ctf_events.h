@@ -28,7 +28,7 @@ void ctf_put_number(struct ctf_bytes *b, uint64_t v, size_t nr);
 /* A string: up to its first NUL or @nr bytes. */
 void ctf_put_string(struct ctf_bytes *b, const char *text, size_t nr);
 
-/* The payload of @rec, a RECORD_EVENT of @ev. What does not lie inside the record is 0 or empty. */
+/* The payload of @rec, a RECORD_EVENT of @ev. A field outside the record is 0 or empty. */
 void ctf_event_put(struct ctf_bytes *b, const struct tep_event *ev, const struct record *rec);
 
 /* The fields' declarations, a line each. */

@@ -132,7 +132,7 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 	return ret;
 }
 
-/* What is left goes out. */
+/* Write the events that are left. */
 static int end_output(struct dat_graph *g)
 {
 	int ret = 0;

@@ -52,7 +52,7 @@ static int write_chunks(const struct dat_file *file, struct reader *r,
 	return ret ? dat_file_failed(file, ret) : 0;
 }
 
-/* What dat_chunks.h noted, as the tables have it. */
+/* The places that dat_chunks.h noted, in the form of the tables. */
 static struct native_chunk *noted(const struct chunks *chunks, size_t *nr)
 {
 	const struct chunk_note *note = chunks_notes(chunks, nr);

@@ -6,7 +6,7 @@
  * exit three, of lengths that are nearly always the same: the tables for their codes are constant.
  * The literals are stored as they are, since most are low bytes of times.
  *
- * What is matched has been compared, so a frame is right whatever is in the sub-buffers. Costs 10
+ * Each match has been compared, so a frame is right whatever is in the sub-buffers. Costs 10
  * to 15 ns a record. Tests: tests/unit/test_dat_pack.c.
  */
 #include "tools/export/dat_pack.h"

@@ -43,7 +43,7 @@ void dat_section_cmdlines(FILE *f, struct reader *r);
 void dat_option_put(FILE *f, enum dat_option id, const void *data, size_t bytes);
 /* The functions' types that a file with values has: an option, unless there are none. @p: NULL for none. */
 void dat_option_put_prototypes(FILE *f, struct prototypes *p);
-/* What each CPU of @r has lost after its last record: an option, unless that is nothing. */
+/* The records that each CPU of @r lost after its last one: an option, unless none were lost. */
 void dat_option_put_lost_at_end(FILE *f, const struct reader *r);
 /* When the calls end that exec() ends: an option, unless there are none. */
 void dat_option_put_ends(FILE *f, const struct record_end *ends, size_t nr);

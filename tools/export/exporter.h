@@ -18,7 +18,7 @@ struct export_options {
 	const struct exporter *to; /* whose write() has this */
 	struct reader *kernel;	   /* the kernel's records, for a trace.dat; NULL */
 	/*
-	 * Of a trace.dat, see struct dat_options. What r->further has is written, too, and needs neither.
+	 * Of a trace.dat, see struct dat_options. r->further is written, too, without these.
 	 */
 	const char *name;
 	const struct dat_more *more;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See share.h. What goes into the file is named here; all else stays behind. The new reader's head is made
+ * See share.h. The file gets what this file names, and nothing else. The new reader's head is made
  * of zeros and gets the few facts that a trace of calls needs: no path, no name of a thread or
  * machine, no format of an event. Functions keep their names, and those of their objects without
  * folders. Tests: tests/cli/test_share.py.
@@ -102,7 +102,7 @@ static uint64_t shared_process_key(struct reader *r, uint32_t process, bool *end
 	return in->ops->process_key ? in->ops->process_key(in, process, ended) : 0;
 }
 
-/* What it got is freed by share(); the other reader is the caller's. */
+/* share() frees the new reader's memory; the other reader is the caller's. */
 static void shared_close(struct reader *r)
 {
 	(void)r;
@@ -244,7 +244,7 @@ static int copy_threads(const struct tasks *from, const struct threads *seen, co
 	return err ? fail(ENOMEM, "out of memory") : 0;
 }
 
-/* Those of stacks, and of the threads that are there. Return: 0 or -ENOMEM with fail() set. */
+/* The names of stacks, and of threads with records. Return: 0 or -ENOMEM with fail() set. */
 static int copy_ends(const struct reader *in, const struct threads *seen, struct reader *r)
 {
 	r->ends = malloc((in->nr_ends + 1) * sizeof(*r->ends));

@@ -140,7 +140,7 @@ static void enter(struct call_export *x, const struct tep_event *ev, const char 
 	snprintf(t->text + n, TEXT_BYTES - n, ")");
 }
 
-/* What the kernel alone sees: the call is done again, or is EINTR for the program. */
+/* Results that only the kernel sees: the call is done again, or is EINTR for the program. */
 #define FIRST_RESTART 512
 static const char *const restarts[] = {
 	"ERESTARTSYS (To be restarted if SA_RESTART is set)", "ERESTARTNOINTR (To be restarted)",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blktrace's recordings, see tools/blk/blk_read.h: NAME.blktrace.CPU stands for the files of all
+ * blktrace's recordings, see tools/blk/blk_read.h: NAME.blktrace.CPU names the files of all
  * CPUs, any other name for a stream of all (`blktrace -o -`, `blkparse -d`). A record is an event
  * that has the kernel's name of the action, and blkparse's text. Times are the recording's own:
  * CLOCK_MONOTONIC of the machine. Tests: tests/cli/test_import_blk.py, tests/fuzz/import.c.

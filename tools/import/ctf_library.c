@@ -413,7 +413,7 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Whose event it is: by its context, else by what the CPU was switched to. */
+/* The event's thread: by its context, else the thread to which the CPU was switched. */
 static void take_thread(struct run *run, const bt_event *ev, struct ctf_item *item)
 {
 	const bt_field *contexts[] = {bt.event_borrow_common_context_field_const(ev),

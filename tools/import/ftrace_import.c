@@ -69,7 +69,7 @@ static bool take_task(struct line *l, char *p, char *end)
 	return l->tid >= 0;
 }
 
-/* What is behind it: perhaps flags, then the stamp and a colon. */
+/* The rest of the line: perhaps flags, then the stamp and a colon. */
 static bool take_stamp(struct line *l, char *p)
 {
 	const char *end;

@@ -164,7 +164,7 @@ static void clear(struct entries *t)
 	*t = (struct entries){0};
 }
 
-/* What the names of a sequence have in common until it forgets them. */
+/* The key of a sequence's interned names, until it clears them. */
 static uint64_t names_key(const struct sequence *s)
 {
 	return s->id << 24 ^ s->generation;
@@ -346,7 +346,7 @@ static int take_clocks(struct sequence *s, const struct field *from)
 	return 0;
 }
 
-/* What packets of a sequence have in common: clock 58, track events' track 11. */
+/* Defaults of a sequence's packets: clock 58, track events' track 11. */
 static int take_defaults(struct sequence *s, const struct field *from)
 {
 	struct message m = within(from), event;

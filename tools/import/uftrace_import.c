@@ -5,7 +5,7 @@
  * from the lowest bit on, type (2 bits), whether data follow (1), a mark (3), depth (10) and address
  * (48).
  *
- * What follows a record, arguments or an event's fields, has no length there. It is skipped: the
+ * Arguments and fields of events follow their record without a length. They are skipped: the
  * next record is where the mark, the time, the depth and the address fit. perf-cpuN.dat has the
  * kernel's records of switches and names, as perf_event_open(2) describes them.
  */

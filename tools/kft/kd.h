@@ -4,8 +4,7 @@
  * KFT or KFI, or from any recording that has calls.
  *
  * A function's own (local) time is its time less the time of the calls seen beneath it. It is
- * wrong,
- * and marked, where calls beneath it are missing, and where the thread did not run.
+ * wrong, and marked, where calls beneath it are missing, and where the thread did not run.
  * Tests: tests/cli/test_kd.py, tests/fuzz/kft.c.
  */
 #ifndef VESTIGE_TOOLS_KD_H

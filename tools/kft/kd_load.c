@@ -26,7 +26,7 @@ static int no_memory(void)
 	return fail(ENOMEM, "out of memory");
 }
 
-/* What gives the CPU away: its time is not the function's own. */
+/* Functions that give the CPU away: their time is not their callers' own. */
 static uint8_t marks_of(const char *name)
 {
 	static const char *const names[] = {"schedule",
@@ -76,7 +76,7 @@ static uint64_t end_of(const struct kd_call *c)
 	return c->delta_us == KFT_OPEN ? UINT64_MAX : c->at + c->ns;
 }
 
-/* Depths and local times by who is within whom, thread by thread. */
+/* Depths and local times, thread by thread: which call lies within which. */
 static int nest(struct kd *kd, uint8_t marks)
 {
 	uint32_t *open = malloc((kd->nr_calls + 1) * sizeof(*open)), nr = 0;

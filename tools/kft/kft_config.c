@@ -199,7 +199,7 @@ static int take_entry(struct words *w, struct kft_config *config)
 	return 0;
 }
 
-/* What cannot be true at once. */
+/* Entries that exclude one another are an error. */
 static int check(const struct words *w, const struct kft_config *config)
 {
 	if (config->noints && config->onlyints)

@@ -134,7 +134,7 @@ static int cover_closed(const char *dir, const char *at)
 	return mount(dir, at, NULL, MS_BIND, NULL);
 }
 
-/* What is served at @dir is at each other tracefs, too: a client may look there. */
+/* Mount @dir over each other tracefs, too: a client may look there. */
 static int cover_others(const char *dir)
 {
 	FILE *f = setmntent("/proc/self/mounts", "r");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace.dat of its parts: the file without its CPUs' data, and the pages of each CPU. Versions 6 and 7,
- * both byte orders. The parts are not trusted: the result is a valid file only if they are those of
- * one, and each length that is followed here is checked. Formats: trace-cmd.dat.v6(5), .v7(5).
+ * A trace.dat of its parts: the file without its CPUs' data, and the pages of each CPU. Versions 6
+ * and 7, both byte orders. The parts are not trusted: each length that is followed here is checked.
+ * The result is a valid file only if the parts belong together. Formats: trace-cmd.dat.v6(5),
+ * .v7(5).
  */
 #ifndef VESTIGE_TOOLS_NET_DAT_JOIN_H
 #define VESTIGE_TOOLS_NET_DAT_JOIN_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server that takes recordings of other hosts: `trace-cmd record -N` and `vestige record -N` send
- * them. A process of its own for each sender, so what a sender does harms that one alone. Senders are
- * not trusted: lengths are checked, names are made of numbers, sizes, numbers and waits have bounds. What
- * was sent whole is kept, however the sender ends.
+ * them. Each sender has a process of its own and can harm only its own recording. Senders are not
+ * trusted: lengths are checked, names are made of numbers, and sizes, numbers and waits have
+ * bounds. Pages that arrived whole are kept, however the sender ends.
  */
 #ifndef VESTIGE_TOOLS_NET_LISTEN_H
 #define VESTIGE_TOOLS_NET_LISTEN_H

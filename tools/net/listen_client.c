@@ -424,7 +424,7 @@ static void take_message(struct taking *t)
 	}
 }
 
-/* What is there of messages; of version 1: of the file. */
+/* The messages that have come; of version 1: the bytes of the file. */
 static void take_control(struct taking *t)
 {
 	char bytes[READ_BYTES];

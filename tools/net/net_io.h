@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes and messages over a connection, with an end of the patience: a deadline is a time of
- * CLOCK_MONOTONIC in ns until which all of it must have been done, so a peer that sends a byte a
- * second gains nothing. Any thread; descriptors are the caller's.
+ * Bytes and messages over a connection, each with a deadline: a time of CLOCK_MONOTONIC in ns by
+ * which the whole message must have gone or come. A peer that sends a byte a second gains nothing.
+ * Any thread; descriptors are the caller's.
  */
 #ifndef VESTIGE_TOOLS_NET_IO_H
 #define VESTIGE_TOOLS_NET_IO_H

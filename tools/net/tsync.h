@@ -2,8 +2,8 @@
 /*
  * The difference of two hosts' clocks by trace-cmd's protocol `ptp`: one side sends 339 probes and
  * notes when each goes and its answer comes, the other one notes when it has each. The listener sends
- * the probes (in trace-cmd the guest does), since who sends them knows how far off it can be. Both
- * take CLOCK_MONOTONIC, the clock of recordings, in their own time namespaces.
+ * the probes (in trace-cmd the guest does), since the sender of the probes learns how large the
+ * error can be. Both take CLOCK_MONOTONIC, the clock of recordings, in their own time namespaces.
  */
 #ifndef VESTIGE_TOOLS_NET_TSYNC_H
 #define VESTIGE_TOOLS_NET_TSYNC_H

@@ -35,7 +35,7 @@ static bool is_clock_mark(const struct record *rec)
 	       !memcmp(rec->data, READER_CLOCK_MARK, n);
 }
 
-/* What was lost before a mark is lost before the next record, or at the end. */
+/* Losses before a mark count before the next record, or at the end. */
 static int read_further(struct stream *s, struct reader_cpu_stats *stats, struct record *out,
 			unsigned int max)
 {
@@ -94,7 +94,7 @@ static int joined_rewind(struct reader *r)
 	return err;
 }
 
-/* Those of the further buffers are not told apart. */
+/* Processes of the further buffers are not distinguished. */
 static uint64_t joined_process_key(struct reader *r, uint32_t process, bool *ended)
 {
 	struct reader *in = of(r)->in;

@@ -57,7 +57,7 @@ enum record_graph {
 	RECORD_GRAPH_ALONE = 16,
 	/* ENTRY, FUNCTION: args is set. */
 	RECORD_GRAPH_ARGS = 32,
-	/* Of a further buffer, any kind: `process` is its, and overrun is not told. record_buffer() */
+	/* Of a further buffer, any kind: `process` is its, and overrun is unknown. record_buffer() */
 	RECORD_OF_FURTHER = 64,
 };
 

@@ -4,7 +4,7 @@
  * so waiting costs what the ring costs. Events and calls that trigger are counted by the engine: hist
  * triggers in an instance of ours, whose counts are looked at every LOOK_MS. A call is timed by a
  * probe of its entry and one of its return, which make an event of ours. The end of a process is a
- * trigger, too. What comes while a window is waited for is in that window. Tests: tests/cli/test_flight.py.
+ * trigger, too. Triggers during a window are in that window. Tests: tests/cli/test_flight.py.
  */
 #include "tools/record/flight.h"
 

@@ -293,7 +293,7 @@ void kernel_record_free(struct kernel_record *k)
 	fail(EIO, "%s", why);
 }
 
-/* What shows how near the kernel's stamps are to ours. */
+/* Marks that show how near the kernel's stamps are to ours. */
 static void put_marks(struct kernel_record *k)
 {
 	int fd = open_file(k, "trace_marker", O_WRONLY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting a program with the engine in it: find it, report why preloading cannot work if it
+ * Starting a program with the engine in it: find it, report why preloading cannot work where it
  * cannot, start it, and stop it at its entry point. The loader has run the engine's constructor by
  * then, and main() has not begun: so the engine's findings can be checked before the program runs.
  * A static program with the engine inside is stopped where the engine has started.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls of a program's objects into other objects, by probes at the stubs of their procedure linkage
- * tables: one event a function that is called, of the system `libcall`. The arguments are those of
- * libc's functions; of those that have a result an event NAME__return has that, and errno where the
- * call failed.
+ * tables: one event a function that is called, of the system `libcall`. Functions of
+ * libc have their arguments. Those with a result have a second event, NAME__return, with the
+ * result, and with errno where the call failed.
  */
 #ifndef VESTIGE_TOOLS_LIBCALL_H
 #define VESTIGE_TOOLS_LIBCALL_H

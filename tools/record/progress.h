@@ -50,7 +50,7 @@ void progress_begin(struct progress *p, const char *file, const char *hint, bool
 
 /*
  * The same behind a program that the command has run: the signals count once a second has passed and
- * the line is out. Those that come before are dropped: Ctrl-C pressed twice to end the program does
+ * the line is out. Earlier ones are dropped: Ctrl-C pressed twice to end the program does
  * not end the work.
  */
 void progress_begin_after(struct progress *p, const char *file, const char *hint, bool quiet);

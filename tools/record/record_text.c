@@ -277,7 +277,7 @@ static void tell_events(const struct meta *m)
 	}
 }
 
-/* What to do about a program without functions that can be traced. */
+/* The advice for a program without functions that can be traced. */
 static const char *cure(const struct launch *l)
 {
 	return l->unmodified ? "build it with " THE_FLAG

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace.dat of the files FILE.cpuN that a recorder of the kernel left which was killed, trace-cmd's or
- * its listener. The rest of the file is that of the machine: of this one now, or a partial file.
+ * A trace.dat of the files FILE.cpuN that a killed recorder of the kernel left, trace-cmd's or its
+ * listener. All else in it is this machine's, as it is now, or comes from a partial file.
  */
 #ifndef VESTIGE_TOOLS_RECORD_RESTORE_H
 #define VESTIGE_TOOLS_RECORD_RESTORE_H

@@ -95,7 +95,7 @@ static char op_of(const char *text)
 	return text[0] && !text[1] && strchr("+-*&|^", text[0]) ? text[0] : 0;
 }
 
-/* What a cast leaves; 0: it is one that is not known. */
+/* The bits that a cast leaves; 0: the type is not known. */
 static uint64_t cast_mask(struct tep_event *ev, const char *type)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settings of targets that a command changes for as long as it runs. What they were is in a file
+ * Settings of targets that a command changes for as long as it runs. Their old values are in a file
  * beside the areas, locked while the command lives: when it is killed, borrowed_clean() puts them
  * back. A command may also leave them to a later one. One thread.
  */

@@ -438,7 +438,7 @@ static int render_left(const struct image *t, const char *file, struct out *o)
 	close(fd);
 	if (!err && file_tree_find(&tree, file, m->head.nr_cpus, &at))
 		err = fail_errno(ENOENT, "%s", file);
-	/* What is in such a folder only the process knew; the folder's name has no '/'. */
+	/* Only the process knew the files of such a folder; the folder's name has no '/'. */
 	if (!err && !at.row && !(at.branch && strchr(file, '/')))
 		err = fail_errno(EISDIR, "%s", file);
 	if (!err && (!at.row || render_state(m, &at, o)))

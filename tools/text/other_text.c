@@ -26,7 +26,7 @@ struct other_text {
 	char print[PRINTK_TEXT_BYTES];
 };
 
-/* What does not fit is cut. */
+/* A text that does not fit is cut. */
 static int keep(void *arg, const char *text, size_t bytes)
 {
 	struct other_text *t = arg;

@@ -166,7 +166,7 @@ static bool is_of(const struct track *t, const struct track_key *key)
 	       t->stack == key->stack;
 }
 
-/* The name of the buffer that @process stands for. */
+/* The name of the buffer to which @process belongs. */
 static const char *buffer_of(const struct building *b, uint32_t process)
 {
 	return reader_buffer_name(
@@ -338,7 +338,7 @@ static void note_lost(void *arg, const struct record *rec)
 		(struct column_lost){rec->ts, rec->lost, rec->cpu, record_buffer(rec)};
 }
 
-/* Those that were lost at the end have the time of the last record. */
+/* Records lost at the end have the time of the last record. */
 static void note_lost_at_end(struct building *b)
 {
 	const struct view *v = b->v;

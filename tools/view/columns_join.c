@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See columns.h. What the recordings have is taken over, and not copied, but for the events. */
+/* See columns.h. The recordings' tables are taken over; only the events are copied. */
 #include "tools/view/columns.h"
 
 #include <errno.h>

@@ -96,7 +96,7 @@ static void choose(const struct columns *c, struct answer_cut *cut)
 	cut->shortest = cut->calls ? UINT64_C(1) << class : 0;
 }
 
-/* What `struct out` gives, with no `<` in it: in JSON that is only within strings. */
+/* The output of `struct out` without any `<`: in JSON that is only within strings. */
 static int put_safe(void *arg, const char *text, size_t bytes)
 {
 	struct out *o = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The index of a recording: its outline (columns_outline()) in a file, so that `view` has a picture
- * before it has read the recording. It is a cache: nothing but the first picture depends on it, and
- * what was recorded replaces that picture.
+ * before it has read the recording. Only the first picture
+ * depends on it, and the recording replaces that picture.
  *
  *	struct index_head | names | tracks, each with its rows | places where records were lost
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The questions of the page, from an address such as /api/spans?from=0&to=9 to an answer. What they
- * need more than once is kept: what the last filters leave, the SQL handle, the sources.
+ * The questions of the page, from an address such as /api/spans?from=0&to=9 to an answer. Kept from
+ * one question to the next: the result of the last filters, the SQL handle, the sources.
  */
 #ifndef VESTIGE_TOOLS_QUESTIONS_H
 #define VESTIGE_TOOLS_QUESTIONS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite, which is loaded by the first query. Its functions are called by their names: as in an
- * extension of SQLite, sqlite3ext.h makes each name a member of a table, which SQLite gives to what
- * is registered by sqlite3_auto_extension().
+ * SQLite, which is loaded by the first query. Its functions are called by their names, as in an
+ * extension of SQLite: sqlite3ext.h makes each name a member of a table. SQLite passes that table
+ * to a function that sqlite3_auto_extension() registers.
  */
 #ifndef VESTIGE_TOOLS_SQLITE_H
 #define VESTIGE_TOOLS_SQLITE_H

@@ -11,7 +11,7 @@
 struct tui_live {
 	/* Read again. Return: the new columns, or NULL where nothing has changed. */
 	const struct columns *(*again)(void *arg);
-	/* What was shown before is not used any more. */
+	/* The recording that was shown before is not used any more. */
 	void (*forget)(void *arg);
 	void *arg;
 };

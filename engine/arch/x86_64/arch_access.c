@@ -523,7 +523,7 @@ static int do_element(struct access *a, const uint8_t *copy, int *watched)
 
 static void finish(struct access *a, uint64_t behind);
 
-/* What is left to do is done when the program gets back to the instruction. */
+/* The rest is done when the program gets back to the instruction. */
 static int do_string(struct access *a)
 {
 	const uint8_t op = a->in.opcode & 0xfe;

@@ -62,7 +62,7 @@ static const char *take_string(const uint8_t **p, const uint8_t *end)
 	return s;
 }
 
-/* Return: 0: there is one; -ENOENT: no more. Those that are none of ours are passed over. */
+/* Return: 0: there is one; -ENOENT: no more. Notes of other owners are passed over. */
 static int next_note(struct reading *r, struct note *out)
 {
 	while (r->end - r->notes >= (long)sizeof(ElfW(Nhdr))) {

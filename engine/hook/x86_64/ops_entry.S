@@ -8,7 +8,7 @@
  *
  * Everything is saved, since the callback is C of the program's: general registers in the order of
  * struct ops_frame, the rest of the processor's state by xsavec, xsave or fxsave, as ops_xsave_how
- * says (2, 1, 0). What ops_call() returns is where the call goes on. Costs: bench "steady".
+ * says (2, 1, 0). The call goes on at the address that ops_call() returns. Costs: bench "steady".
  */
 #include "frame.inc"
 #include "offsets.h"
