@@ -356,16 +356,18 @@ static int run(const struct command *c, int argc, char **argv)
 		if (!strcmp(sub_name(NULL, i), argv[1]))
 			return subs[i]->run(subs[i], argc - 1, argv + 1);
 	if (argc < 2)
-		return options_wrong(c, "record, parse or times?");
+		return options_wrong(c, "name a subcommand: record, parse or times");
 	if (argv[1][0] == '-') {
 		int status = options_parse(c, (void *[]){&none}, &argc, &argv);
 
-		return status >= 0 ? status : options_wrong(c, "record, parse or times?");
+		return status >= 0 ? status
+				   : options_wrong(c, "name a subcommand: record, parse or times");
 	}
 	nearest = nearest_name(argv[1], sub_name, NULL);
 	return nearest ? options_wrong(c, "there is no %s: did you mean %s?", argv[1], nearest)
-		       : options_wrong(c, "there is no %s: there are record, parse and times",
-				       argv[1]);
+		       : options_wrong(
+				 c, "no subcommand is named %s: there are record, parse and times",
+				 argv[1]);
 }
 
 const struct command command_blk = {
