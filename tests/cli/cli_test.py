@@ -258,7 +258,7 @@ def python_env(w):
     os.makedirs(w.path("python"), exist_ok=True)
     with open(w.path("python/python3"), "w", encoding="utf-8") as f:
         # python's own leaks are none of ours
-        f.write(f'#!/bin/sh\nLD_PRELOAD={sanitizer()[1]} ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" exec {sys.executable} "$@"\n')
+        f.write(f'#!/bin/sh\nLD_PRELOAD={sanitizer()[1]} ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0:symbolize=0" exec {sys.executable} "$@"\n')
     os.chmod(w.path("python/python3"), 0o755)
     return {**env, "PATH": w.path("python") + ":" + env["PATH"]}
 

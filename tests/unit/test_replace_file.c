@@ -32,10 +32,15 @@ static void assert_holds(const char *path, const char *text)
 static void test_of_an_old_file(void **state)
 {
 	char *to = file("to", "old"), *from = file("from", "new");
+	struct stat st;
 
+	assert_int_equal(chmod(to, 0640), 0);
+	assert_int_equal(chmod(from, 0666), 0);
 	assert_int_equal(replace_file(from, to), 0);
 	assert_holds(to, "new");
 	assert_int_equal(access(from, F_OK), -1);
+	assert_int_equal(stat(to, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
 	unlink(to);
 	free(from);
 	free(to);

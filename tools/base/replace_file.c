@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int exchange(const char *a, const char *b)
@@ -18,8 +19,12 @@ static int exchange(const char *a, const char *b)
 
 int replace_file(const char *from, const char *to)
 {
-	int err = exchange(from, to);
+	struct stat st;
+	int err;
 
+	if (!stat(to, &st) && S_ISREG(st.st_mode) && chmod(from, st.st_mode & 0777))
+		return -errno;
+	err = exchange(from, to);
 	/* there is no @to, or the file system cannot */
 	if (err)
 		return rename(from, to) ? -errno : 0;

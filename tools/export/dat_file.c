@@ -43,7 +43,7 @@ static int find_target(struct dat_file *f, const char *path)
 	struct stat st;
 	int err;
 
-	*f = (struct dat_file){.fd = -1, .path = path, .held = hold_xfsz()};
+	*f = (struct dat_file){.fd = -1, .path = path, .mode = 0666, .held = hold_xfsz()};
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
 		f->target = realpath(path, NULL);
 		if (!f->target) {
@@ -63,6 +63,9 @@ static int find_target(struct dat_file *f, const char *path)
 			    "`vestige convert --list`, also go to stdout: -)",
 			    path);
 	}
+	/* its readers alone see the new one, from the first byte on */
+	if (f->target && stat(f->target, &st) == 0)
+		f->mode = st.st_mode & 0777;
 	return 0;
 }
 
@@ -77,7 +80,8 @@ int dat_file_create(struct dat_file *f, const char *path)
 			f->tmp = NULL;
 			break;
 		}
-		f->fd = open(f->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+		f->fd = open(f->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+			     f->mode | S_IRUSR | S_IWUSR);
 		if (f->fd >= 0)
 			return 0;
 		err = errno;
@@ -105,7 +109,7 @@ int dat_file_create_unnamed(struct dat_file *f, const char *path)
 	if (slash)
 		slash[slash == folder] = '\0';
 	if (folder)
-		f->fd = open(slash ? folder : ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+		f->fd = open(slash ? folder : ".", O_RDWR | O_TMPFILE | O_CLOEXEC, f->mode);
 	free(folder);
 	/* in use from dat_file_adopt() on */
 	if (f->fd >= 0 && asprintf(&f->tmp, "%s.tmp-%d.live", f->target, (int)getpid()) >= 0) {

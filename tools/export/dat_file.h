@@ -4,6 +4,7 @@
 #define VESTIGE_TOOLS_DAT_FILE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ struct dat_file {
 	const char *path; /* as the user gave it */
 	char *target;	  /* the file that is replaced: behind symbolic links */
 	char *tmp;	  /* the unfinished file, beside it; NULL when it is gone */
+	mode_t mode;	  /* of the new file: as the one that it replaces */
 	bool unnamed;	  /* @tmp is not in the folder yet */
 	bool held;	  /* SIGXFSZ is held off by us */
 };
