@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""CPython's own tests of threads, signals, children, crashes and generators, by Debian's python3 (package
-libpython3.11-testsuite).
+"""CPython's own tests of threads, signals, children, crashes, generators, frames and modules of C,
+by Debian's python3 (package libpython3.11-testsuite).
 
 Debian's python3 is not built with the flag. nop tests the engine in the process and in its
 children; the other tracers have all functions redirected.
@@ -16,8 +16,11 @@ SHORT = True
 TRACERS = ["nop", "+function", "+function_graph"]
 LEAST = 1
 FULL_MODULES = ["test_threading", "test_signal", "test_subprocess", "test_fork1", "test_faulthandler", "test_asyncio",
-                "test_ctypes", "test_heapq", "test_contextlib", "test_copy", "test_enumerate", "test_generators"]
-SHORT_MODULES = ["test_fork1", "test_ctypes"]
+                "test_ctypes", "test_heapq", "test_contextlib", "test_copy", "test_enumerate", "test_generators", "test_coroutines",
+                "test_asyncgen", "test_frame", "test_traceback", "test_sys_settrace", "test_exceptions", "test_gc", "test_weakref", "test_descr",
+                "test_re", "test_json", "test_struct", "test_dict", "test_math", "test_hashlib", "test_zlib", "test_bz2", "test_lzma", "test_pyexpat",
+                "test_mmap", "test_select", "test_queue", "test_thread", "test_threadsignals", "test_readline", "test_curses"]
+SHORT_MODULES = ["test_fork1", "test_ctypes", "test_frame", "test_coroutines", "test_sys_settrace", "test_select", "test_threadsignals"]
 PYTHON = "/usr/bin/python3"
 
 
