@@ -19,7 +19,8 @@ FULL_MODULES = ["test_threading", "test_signal", "test_subprocess", "test_fork1"
                 "test_ctypes", "test_heapq", "test_contextlib", "test_copy", "test_enumerate", "test_generators", "test_coroutines",
                 "test_asyncgen", "test_frame", "test_traceback", "test_sys_settrace", "test_exceptions", "test_gc", "test_weakref", "test_descr",
                 "test_re", "test_json", "test_struct", "test_dict", "test_math", "test_hashlib", "test_zlib", "test_bz2", "test_lzma", "test_pyexpat",
-                "test_mmap", "test_select", "test_queue", "test_thread", "test_threadsignals", "test_readline", "test_curses"]
+                "test_mmap", "test_select", "test_queue", "test_thread", "test_threadsignals", "test_readline", "test_curses",
+                "test_pickle", "test_io"]
 SHORT_MODULES = ["test_fork1", "test_ctypes", "test_frame", "test_coroutines", "test_sys_settrace", "test_select", "test_threadsignals"]
 PYTHON = "/usr/bin/python3"
 
