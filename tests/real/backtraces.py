@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A profiler in Debian's programs finds each stack to its end while all of their functions are redirected: a handler
-of SIGPROF unwinds with libgcc, through islands, wrapped calls and what the program itself does."""
+"""A profiler in Debian's programs finds each stack to its end while all of their functions are
+redirected: a handler of SIGPROF unwinds with libgcc, through islands and wrapped calls."""
 import hashlib
 import os
 import re
@@ -12,8 +12,8 @@ TRACERS = ["+function", "+function_graph"]
 LEAST = 4
 WAIT_S = 300
 
-# A stack is whole when the unwinder says that it ended and one of its last two frames is libc's: main()'s ends with
-# _start beyond __libc_start_main(), a thread's with clone3().
+# A stack is whole when the unwinder says that it ended and one of its last two frames is libc's:
+# main()'s ends with _start beyond __libc_start_main(), a thread's with clone3().
 PROFILER = r"""
 #define _GNU_SOURCE
 #include <link.h>

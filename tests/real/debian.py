@@ -200,7 +200,7 @@ LUA = r"""local co = {} for i = 1, 50 do co[i] = coroutine.wrap(function(a) for 
 local s = 0 for k = 1, 20 do for i = 1, 50 do s = (s + co[i](i + k)) % 1000003 end end print(s, pcall(co[3], 1)) local t = setmetatable({}, {__index = function(t, k) return k * 2 end})
 print(t[21], string.rep("ab", 3, "-"), ("x1y22"):gsub("%d+", function(d) return #d end), select("#", table.unpack({}, 1, 200))) collectgarbage()
 table.sort(co, function(a, b) return tostring(a) < tostring(b) end) print(pcall(string.rep, "x", -1), load("return 1 + ")) print(#string.format("%q", ("\0\n"):rep(500)))"""
-# the compilers of C++, and of the whole program at once; an exception goes through the program's own frames
+# the compilers of C++, and of the whole program at once; exceptions go through the program's frames
 CXX = r"""#include <map>
 #include <stdexcept>
 #include <string>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""PostgreSQL's regression with the server and the clients that Debian ships, all of their functions redirected. The
-tests come from postgresql.py's build."""
+"""PostgreSQL's regression with the server and the clients that Debian ships, all of their functions
+redirected. The tests come from postgresql.py's build."""
 import os
 
 import postgresql

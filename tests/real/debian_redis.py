@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Redis's own tests with the server and the clients that Debian ships, all of their functions redirected. The scripts come
-from the source package; they start a server for each group of tests, kill some, fork savers and compare what is left."""
+"""Redis's own tests with the server and the clients that Debian ships, all of their functions
+redirected. The scripts come from the source package; they start a server for each group of tests,
+kill some, fork savers and compare what is left."""
 import os
 import re
 import shutil
