@@ -10,7 +10,7 @@ import real
 
 SHORT = True
 TRACERS = ["+function", "+function_graph"]
-LEAST = 10
+LEAST = 5
 WAIT_S = 1200
 SHORT_UNITS = ["unit/printver", "unit/auth", "unit/protocol", "unit/multi", "unit/sort", "unit/type/incr", "unit/quit"]
 FULL_UNITS = SHORT_UNITS + [
