@@ -4,6 +4,7 @@
 the programs print is as without."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -500,6 +501,25 @@ def test_libraries_of_the_system(w):
                     w.run("start", "-P", pid, "-p", "function", "-l", "deflate:mod:libz*")
                     assert enabled(w, pid) == {"deflate"}, enabled(w, pid)
                 assert p.end() == (0, "wrong 0\n")
+    w.run("clean")
+
+
+def test_files_that_were_replaced(w):
+    """The names of a program and a library whose files are gone or others by now, as after an upgrade, are
+    those of the files that the process has."""
+    w.compile("zips", ZIPS, PLAIN, "-O2", "-ldl")
+    shutil.copy("/usr/lib/x86_64-linux-gnu/libz.so.1", w.path("libz.so.1"))
+    with Program(w, "env", f"LD_LIBRARY_PATH={w.dir}", "./zips") as p:
+        w.run("start", "-P", p.pid, "-p", "function", "-l", "compress", "-l", "work")
+        os.unlink(w.path("zips"))
+        w.compile("libz.so.new", "int another;\n", "-shared", "-fPIC")
+        os.rename(w.path("libz.so.new"), w.path("libz.so.1"))
+        until(lambda: b": compress <-work\n" in w.run("show", "-P", p.pid).stdout)
+        assert not w.run("show", "-P", p.pid).stderr
+        p.p.stdin.write(b"\n")
+        p.p.stdin.flush()
+        assert p.p.stdout.readline() == b"works\n"
+        assert p.end() == (0, "wrong 0\n")
     w.run("clean")
 
 

@@ -24,6 +24,7 @@ struct object {
 	const struct area_object *row;
 	const char *path;
 	int root_of; /* as in struct meta */
+	int pid;     /* which may have ended */
 	bool main;
 	uint64_t base;
 	int number;	     /* as object_space_add() returned it */
@@ -86,6 +87,7 @@ int object_space_add(struct object_space *s, const struct meta *m, uint32_t i)
 	struct object key = {.row = row,
 			     .path = meta_string(m, row->path),
 			     .root_of = m->root_of,
+			     .pid = m->root_of ? m->root_of : m->head.pid,
 			     .main = i == 0};
 	struct object *o = NULL;
 	uint32_t *functions;
@@ -312,6 +314,67 @@ static int load_file(const struct object *o, struct elf_code *code)
 	return elf_code_load(path, code);
 }
 
+/* The name in /proc under which a process has mapped @address. Return: whether it is known. */
+static bool name_mapping(int pid, uint64_t address, char *path, size_t room)
+{
+	char line[4200], text[64];
+	unsigned long long lo, hi;
+	bool found = false;
+	FILE *f;
+
+	snprintf(text, sizeof(text), "/proc/%d/maps", pid);
+	f = fopen(text, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%llx-%llx", &lo, &hi) == 2 && lo <= address && address < hi;
+	if (f)
+		fclose(f);
+	if (found)
+		snprintf(path, room, "/proc/%d/map_files/%llx-%llx", pid, lo, hi);
+	return found;
+}
+
+/* A live process has its files also when others have their names, as after an upgrade. */
+static int load_mapped(const struct object *o, struct elf_code *code)
+{
+	char path[96];
+	int err;
+
+	if (o->pid <= 0)
+		return -ENOENT;
+	if (o->main)
+		snprintf(path, sizeof(path), "/proc/%d/exe", o->pid);
+	else if (!name_mapping(o->pid, o->row->lo, path, sizeof(path)))
+		return -ENOENT;
+	err = elf_code_load(path, code);
+	if (err || object_file_is_the_one(o->row, code))
+		return err;
+	elf_code_free(code);
+	return -ESTALE;
+}
+
+/*
+ * Return: 0; -ENOMEM; -ESTALE: the file is another one; or why it cannot be read; with @why, the line
+ * about it.
+ */
+static int load_the_one(const struct object *o, struct elf_code *code, char *why, size_t room)
+{
+	int err = load_file(o, code);
+
+	if (err == -ENOMEM || (!err && object_file_is_the_one(o->row, code)))
+		return err;
+	if (err) {
+		snprintf(why, room, "no names for %s: %s", o->path, fail_text());
+	} else {
+		elf_code_free(code);
+		err = -ESTALE;
+		snprintf(why, room,
+			 "no names for %s: the file is not the one that ran, it was built again or "
+			 "replaced since",
+			 o->path);
+	}
+	return load_mapped(o, code) ? err : 0;
+}
+
 static int load_object(const struct object *o, struct symbols *symbols,
 		       void (*note)(const char *line))
 {
@@ -324,19 +387,9 @@ static int load_object(const struct object *o, struct symbols *symbols,
 	if (o->row->status == AREA_OBJECT_VDSO || o->path[0] != '/') {
 		emit(&e, 0, 't', name);
 	} else {
-		err = load_file(o, &code);
+		err = load_the_one(o, &code, text, sizeof(text));
 		if (err == -ENOMEM)
 			return err;
-		if (err) {
-			snprintf(text, sizeof(text), "no names for %s: %s", o->path, fail_text());
-		} else if (!object_file_is_the_one(o->row, &code)) {
-			elf_code_free(&code);
-			err = -ESTALE;
-			snprintf(text, sizeof(text),
-				 "no names for %s: the file is not the one that ran, it was built "
-				 "again or replaced since",
-				 o->path);
-		}
 		if (err) {
 			if (note)
 				note(text);
