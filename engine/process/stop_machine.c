@@ -200,15 +200,19 @@ static void let_go(const struct stop *s, const struct stopped_thread *t)
 	do_ptrace(PTRACE_DETACH, t->tid, t->signal);
 }
 
-static int is_filtered(int folder)
+/* Return: 0; -EACCES: there is a filter, or nothing says that there is none; -EMFILE, -ENFILE. */
+static int check_filter(int folder)
 {
 	char text[STATUS_BYTES];
+	long n = thread_list_read_in(folder, sys_gettid(), "status", text, sizeof(text));
 	uint64_t how;
 
-	if (thread_list_read_in(folder, sys_gettid(), "status", text, sizeof(text)) <= 0)
-		return 1;
+	if (n == -EMFILE || n == -ENFILE)
+		return (int)n;
+	if (n <= 0)
+		return -EACCES;
 	how = status_field(text, "Seccomp:");
-	return how && how != UINT64_MAX;
+	return how && how != UINT64_MAX ? -EACCES : 0;
 }
 
 /*
@@ -270,7 +274,9 @@ int stop_machine(void (*fn)(const struct stopped_thread *threads, uint32_t nr, v
 	s.folder = thread_list_open();
 	if (s.folder < 0)
 		return s.folder;
-	err = is_filtered(s.folder) ? -EACCES : thread_list_each_in(s.folder, count_one, &s.room);
+	err = check_filter(s.folder);
+	if (!err)
+		err = thread_list_each_in(s.folder, count_one, &s.room);
 	s.room += MORE;
 	bytes = STACK_BYTES + (size_t)s.room * sizeof(*s.threads);
 	memory = err ? NULL : sys_map_anon(bytes);

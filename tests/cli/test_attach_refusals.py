@@ -202,6 +202,21 @@ def test_engine_does_not_start(w):
             ends(p)
 
 
+def test_few_descriptors(w):
+    """A limit on open files is not called a seccomp filter."""
+    first = "#include <sys/resource.h>\n" + WAITS
+    for limit in 5, 6, 7:
+        w.compile("does", first.replace("\tputs(", "\tif (setrlimit(RLIMIT_NOFILE, &(struct rlimit){%d, %d}))\n\t\treturn 1;\n\tputs("
+                                        % (limit, limit)), "-fpatchable-function-entry=0")
+        with Program(w) as p:
+            if w.run("attach", "-q", p.pid, status=None).returncode == 0:
+                w.run("start", "-P", p.pid, "-p", "function", status=None)
+                said = w.run("get", "-P", p.pid, "vestige_status").stdout.decode()
+                assert "seccomp" not in said, said
+            ends(p)
+    w.run("clean")
+
+
 def test_locked_memory(w):
     """Under mlockall(MCL_FUTURE) the area has the memory that it uses, not all that it may."""
     root()
