@@ -217,6 +217,57 @@ def test_cut(w):
         "ends in the middle of a process's tables", "ends in the middle of its end", "ends in the middle of its symbols", "has no end, as its recorder was stopped or still runs"}, seen
 
 
+HALVES = r"""
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#define FN __attribute__((noipa))
+static __thread jmp_buf back;
+volatile int sum;
+FN void leaf(int i) { sum += i; }
+FN void jumped(int i) { sum -= i; }
+FN void jumps(int i) { leaf(i); jumped(i); }
+FN void deep(int n, unsigned int x) { leaf(n); if (x & 64) jumps(n); if (n) deep(n - 1, x * 69069 + 1); leaf(n); }
+FN void leaves(void) { longjmp(back, 1); }
+FN void *work(void *a)
+{
+	unsigned int x = 7;
+	for (int i = 0; i < atoi(a); i++) {
+		x = x * 69069 + 1;
+		deep(x >> 27, x);
+		if (x >> 20 == 5 && !setjmp(back)) leaves();
+	}
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t[3];
+	int nr = atoi(argv[1]);
+	for (int i = 0; i < nr; i++) pthread_create(&t[i], NULL, work, argv[2]);
+	if (!nr) work(argv[2]);
+	for (int i = 0; i < nr; i++) pthread_join(t[i], NULL);
+	return 0;
+}
+"""
+
+
+def test_halves(w):
+    """On two CPUs, where two threads read a recording, profile and graph print what they do on one."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise Skip("there is one CPU")
+    prog = w.compile("halves", HALVES)
+    for threads in (0, 1, 3):
+        w.run("record", "-q", "--native", "-p", "function_graph", "-b", "20000", "-o", "halves.dat", "--", prog, threads,
+              9000 if threads < 2 else 3000)
+        for argv in (["profile"], ["profile", "--json", "--callers"], ["profile", "--by", "thread"], ["profile", "-t", "1us"],
+                     ["graph"], ["graph", "--threads", "--json"], ["graph", "deep"]):
+            two = w.run(*argv, "halves.dat")
+            one = w.run(*argv, "halves.dat", preexec_fn=lambda: os.sched_setaffinity(0, cpus[:1]))
+            assert two.stdout == one.stdout and two.stderr == one.stderr, (threads, argv)
+
+
 def test_other_readers(w):
     """Other readers see the kernel's format, and do not complain about the block behind it."""
     if not shutil.which("trace-cmd"):

@@ -9,6 +9,7 @@
 #include "synth.h"
 #include "tools/analysis/call_table.h"
 #include "tools/analysis/call_tree.h"
+#include "tools/analysis/call_tree_part.h"
 #include "tools/analysis/calls.h"
 #include "tools/analysis/merge.h"
 #include "tools/text/duration.h"
@@ -485,6 +486,7 @@ struct columns {
 	uint64_t functions[64];
 	unsigned int nr_functions;
 	struct run run;
+	struct call_tree_part *part; /* is handed the runs; NULL: the builder of calls is */
 };
 
 static uint32_t number_of(struct columns *k, const struct record *rec)
@@ -503,7 +505,9 @@ static uint32_t number_of(struct columns *k, const struct record *rec)
 
 static void hand_out(struct columns *k, struct calls *calls)
 {
-	if (k->run.nr)
+	if (k->run.nr && k->part)
+		assert_true(call_tree_part_run(k->part, &k->run) >= 0);
+	else if (k->run.nr)
 		assert_int_equal(calls_run(calls, &k->run), 0);
 	k->run.nr = 0;
 }
@@ -550,7 +554,10 @@ static void same_nodes(const struct call_tree *a, const struct call_tree *b)
 					 percentiles_at(&b->spreads[f], percent));
 }
 
-/* A tree is the same by records and by runs: with jumps, throws, stacks, losses and a least duration. */
+/*
+ * A tree is the same by records and by runs: with jumps, throws, stacks, losses and a least
+ * duration.
+ */
 static void test_runs(void **state)
 {
 	for (uint32_t seed = 1; seed <= 100; seed++) {
@@ -603,14 +610,100 @@ static void test_runs(void **state)
 	}
 }
 
+/*
+ * A tree of which another thread makes the later half is the one of all records; if it does not
+ * fit, the first half can go on.
+ */
+static bool joined_is_whole(const struct graph_synth_plan *plan, uint64_t nr_first, bool by_thread)
+{
+	struct call_wish wish = {.min_ns = plan->seed % 8 ? 0 : 20};
+	struct columns columns = {0}, later = {0};
+	struct call_tree trees[2];
+	struct call_filter *filters[2];
+	struct calls *calls[2];
+	const struct record *rec;
+	struct graph_synth g;
+	struct merge *merge;
+	struct reader *r;
+	uint64_t nr = 0;
+	int joined;
+
+	graph_synth_run(&g, plan);
+	if (plan->seed % 6 == 5)
+		graph_synth_lose(&g, plan->seed, 400);
+	r = graph_synth_reader(&g);
+	for (int i = 0; i < 2; i++) {
+		filters[i] = call_filter_new(r, &wish);
+		assert_int_equal(call_tree_init(&trees[i], filters[i], by_thread, true), 0);
+		calls[i] = calls_new(&call_tree_ops, &trees[i], NULL);
+	}
+	assert_true(call_tree_can_part(&trees[1]));
+	later.part = call_tree_part_new(r, &trees[1]);
+	merge = merge_new(r);
+	while (merge_next(merge, &rec) > 0) {
+		assert_int_equal(calls_record(calls[0], rec), 0);
+		add_column(nr++ < nr_first ? &columns : &later, calls[1], rec);
+	}
+	merge_free(merge);
+	hand_out(&columns, calls[1]);
+	hand_out(&later, NULL);
+	joined = call_tree_part_join(later.part, &trees[1], calls[1]);
+	assert_true(joined >= 0);
+	if (!joined) {
+		nr = 0;
+		assert_int_equal(r->ops->rewind(r), 0);
+		merge = merge_new(r);
+		while (merge_next(merge, &rec) > 0)
+			if (nr++ >= nr_first)
+				add_column(&columns, calls[1], rec);
+		merge_free(merge);
+		hand_out(&columns, calls[1]);
+	}
+	for (int i = 0; i < 2; i++)
+		calls_finish(calls[i]);
+	same_nodes(&trees[0], &trees[1]);
+	call_tree_part_free(later.part);
+	for (int i = 0; i < 2; i++) {
+		calls_free(calls[i]);
+		call_tree_clear(&trees[i]);
+		call_filter_free(filters[i]);
+	}
+	reader_close(r);
+	graph_synth_free(&g);
+	return joined;
+}
+
+static void test_parts(void **state)
+{
+	unsigned int nr_joined = 0, nr = 0;
+
+	for (uint32_t seed = 1; seed <= 200; seed++) {
+		struct graph_synth_plan plan = {
+			.seed = seed,
+			.steps = 1500,
+			.threads = 1 + seed % 4,
+			.processes = 1,
+			.tails = seed % 4 > 1,
+			.throws = seed % 5 > 2,
+			.middle = seed % 3 == 0,
+			.ends = seed % 2,
+		};
+
+		nr += 1;
+		nr_joined += joined_is_whole(&plan, seed * 7 % 1400, seed % 7 == 0);
+	}
+	/* calls that end by throws, and losses, do not fit always */
+	assert_true(nr_joined > nr / 2 && nr_joined < nr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),	  cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_filters),	  cmocka_unit_test(test_one_function),
-		cmocka_unit_test(test_suspended), cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_sort),	  cmocka_unit_test(test_spread),
-		cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_tree),	     cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_parts),	     cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_one_function), cmocka_unit_test(test_suspended),
+		cmocka_unit_test(test_tables),	     cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_spread),	     cmocka_unit_test(test_durations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

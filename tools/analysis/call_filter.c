@@ -84,7 +84,7 @@ static int grow(struct call_filter *f)
 
 int call_filter_add(struct call_filter *f, uint64_t ip, uint32_t *function)
 {
-	const struct symbol *sym = symbols_find(f->r->symbols, ip);
+	const struct symbol *sym = f->r->symbols ? symbols_find(f->r->symbols, ip) : NULL;
 	const struct call_wish *w = f->wish;
 	struct call_function fn = {.ip = ip};
 
@@ -102,8 +102,7 @@ int call_filter_add(struct call_filter *f, uint64_t ip, uint32_t *function)
 			if (matches(sym, w->not_under[i]))
 				fn.matched |= MATCHED_NOT_UNDER;
 	}
-	f->all = !w->nr_under && !w->nr_not_under && !w->max_depth && !w->from && !w->to &&
-		 !w->nr_tids;
+	f->all = call_filter_all(w);
 	f->functions[f->nr] = fn;
 	*call_filter_slot(f, ip) =
 		(struct slot){.ip = ip, .function = f->nr, .matched = fn.matched};

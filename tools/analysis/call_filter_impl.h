@@ -33,6 +33,13 @@ struct call_filter {
 	bool all;	   /* there are no filters but times */
 };
 
+/* Is a call shown whatever it is, unless it is too short? */
+static inline bool call_filter_all(const struct call_wish *w)
+{
+	return !w->nr_under && !w->nr_not_under && !w->max_depth && !w->from && !w->to &&
+	       !w->nr_tids;
+}
+
 static inline struct slot *call_filter_slot(const struct call_filter *f, uint64_t ip)
 {
 	uint64_t h = hash_u64(ip);

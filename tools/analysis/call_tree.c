@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/analysis/call_filter_impl.h"
-#include "tools/analysis/calls_impl.h"
+#include "tools/analysis/call_tree_impl.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
 
@@ -123,7 +122,7 @@ uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function
 
 static_assert(sizeof(struct call_node) == 64, "a node is a cache line");
 
-static struct percentiles *percentiles_of(struct call_tree *t, uint32_t function)
+struct percentiles *call_tree_spread(struct call_tree *t, uint32_t function)
 {
 	if (function >= t->nr_spreads) {
 		uint32_t nr = t->nr_spreads * 2 > function ? t->nr_spreads * 2 : function + 1;
@@ -139,7 +138,7 @@ static struct percentiles *percentiles_of(struct call_tree *t, uint32_t function
 }
 
 /* Few trees have it, so it is beside the nodes. */
-static __attribute__((noinline)) void add_suspended(struct call_tree *t, uint32_t n, uint64_t time)
+__attribute__((noinline)) void call_tree_suspend(struct call_tree *t, uint32_t n, uint64_t time)
 {
 	if (n >= t->nr_suspended) {
 		uint64_t *more = realloc(t->suspended, t->room * sizeof(*more));
@@ -155,16 +154,9 @@ static __attribute__((noinline)) void add_suspended(struct call_tree *t, uint32_
 	t->suspended[n] += time;
 }
 
-/*
- * The lower half of a call's data is its node. A call without a node has the node of the nearest
- * call around it, marked by NODE_NONE.
- */
-#define NODE_NONE  (UINT64_C(1) << 31)
-#define NODE(data) ((uint32_t)(data) & (uint32_t)(NODE_NONE - 1))
-
 /* The way by the tables of functions and of nodes. Return: the node, 0 none. */
-static __attribute__((noinline)) uint32_t find_node(struct call_tree *t, struct call *call,
-						    const struct call *parent, uint32_t *up)
+__attribute__((noinline)) uint32_t call_tree_find(struct call_tree *t, struct call *call,
+						  const struct call *parent, uint32_t *up)
 {
 	uint32_t function, n;
 	int shown = call_filter_judge(t->filter, call, parent, &function);
@@ -185,111 +177,32 @@ static __attribute__((noinline)) uint32_t find_node(struct call_tree *t, struct 
 	return n;
 }
 
-/*
- * What a function calls it mostly calls in the same order: behind the child that was left last
- * comes the one that came behind it the last time, which is looked at before any table. Return: the node
- * of a call of @ip under node @up if that is it, 0: it is not.
- */
-static inline uint32_t likely_child(const struct call_tree *t, uint32_t up, uint64_t ip)
-{
-	const struct call_filter *f = t->filter;
-	uint32_t left = t->left, n;
-
-	if (!f->all || !up)
-		return 0;
-	n = left && t->nodes[left].parent == up ? t->nodes[left].follower
-						: t->nodes[up].first_child;
-	return n && f->functions[t->nodes[n].function].ip == ip ? n : 0;
-}
-
-static inline void add_enter(struct call_tree *t, struct call *call, const struct call *parent)
-{
-	uint32_t up = parent ? NODE(parent->data) : 0, n = likely_child(t, up, call->ip);
-
-	if (n)
-		call_filter_pass(call, parent);
-	else
-		n = find_node(t, call, parent, &up);
-	/* the likely next call, ahead: large trees do not fit a cache */
-	__builtin_prefetch(&t->nodes[t->nodes[n].first_child], 1);
-	call->data |= n ? n : up | NODE_NONE;
-}
-
-/* A call of node @n has ended that took @time, of which @self was its own. */
-static inline void count_call(struct call_tree *t, struct call_node *n, uint64_t time,
-			      uint64_t self)
-{
-	__builtin_prefetch(&t->nodes[n->follower], 1);
-	n->calls++;
-	n->total += time;
-	n->self += self;
-	n->min = time < n->min ? time : n->min;
-	n->max = time > n->max ? time : n->max;
-	t->nr_calls++;
-	if (t->spreads) {
-		struct percentiles *s = n->function < t->nr_spreads
-						? &t->spreads[n->function]
-						: percentiles_of(t, n->function);
-
-		if (!s || percentiles_count(s, time))
-			t->err = fail(ENOMEM, "out of memory");
-	}
-}
-
-static inline void add_leave(struct call_tree *t, const struct call *call)
-{
-	uint64_t time, not_self;
-
-	t->left = call->data & NODE_NONE ? 0 : NODE(call->data);
-	if (!t->left || !call_filter_long(t->filter, call))
-		return;
-	time = call->end - call->start;
-	not_self = call->children + call->suspended;
-	if (call->suspended)
-		add_suspended(t, t->left, call->suspended);
-	count_call(t, &t->nodes[t->left], time, time > not_self ? time - not_self : 0);
-}
-
-/* The same as add_enter() and add_leave(), without a struct call. False: it is not the likely child. */
-static inline bool add_leaf(struct call_tree *t, const struct call *parent, uint64_t ip,
-			    uint64_t time)
-{
-	uint32_t n = likely_child(t, NODE(parent->data), ip);
-
-	if (!n)
-		return false;
-	t->left = n;
-	if (time >= t->filter->wish->min_ns)
-		count_call(t, &t->nodes[n], time, time);
-	return true;
-}
-
 static void tree_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
-	add_enter(arg, call, parent);
+	call_tree_enter(arg, call, parent, parent ? NODE(parent->data) : 0);
 }
 
 static void tree_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
-	add_leave(arg, call);
+	call_tree_leave(arg, call);
 }
 
 static inline void run_enter(struct calls *c, struct call *call, struct call *parent,
 			     const struct record *rec)
 {
-	add_enter(c->arg, call, parent);
+	call_tree_enter(c->arg, call, parent, parent ? NODE(parent->data) : 0);
 }
 
 static inline void run_leave(struct calls *c, struct call *call, struct call *parent,
 			     const struct record *rec)
 {
-	add_leave(c->arg, call);
+	call_tree_leave(c->arg, call);
 }
 
 static inline bool run_leaf(struct calls *c, struct call *parent, const struct record *rec,
 			    uint64_t end)
 {
-	return add_leaf(c->arg, parent, rec->ip, end - rec->ts);
+	return call_tree_leaf(c->arg, parent, rec->ip, end - rec->ts);
 }
 
 static int tree_run(struct calls *c, void *arg, const struct run *run)
@@ -300,7 +213,7 @@ static int tree_run(struct calls *c, void *arg, const struct run *run)
 const struct calls_ops call_tree_ops = {.enter = tree_enter, .leave = tree_leave, .run = tree_run};
 
 /* Add the counts of node @n to node @i of @out. */
-static void add_node(struct call_tree *out, uint32_t i, const struct call_tree *t, uint32_t n)
+void call_tree_add(struct call_tree *out, uint32_t i, const struct call_tree *t, uint32_t n)
 {
 	const struct call_node *from = &t->nodes[n];
 	struct call_node *to = &out->nodes[i];
@@ -311,7 +224,7 @@ static void add_node(struct call_tree *out, uint32_t i, const struct call_tree *
 	to->min = from->min < to->min ? from->min : to->min;
 	to->max = from->max > to->max ? from->max : to->max;
 	if (call_tree_suspended(t, n))
-		add_suspended(out, i, call_tree_suspended(t, n));
+		call_tree_suspend(out, i, call_tree_suspended(t, n));
 }
 
 /* Is a wanted function at a node above @n? */
@@ -337,7 +250,7 @@ int call_tree_beneath(const struct call_tree *t, const bool *wanted, struct call
 			continue;
 		to[i] = call_tree_child(out, to[n->parent], n->function, false);
 		if (to[i])
-			add_node(out, to[i], t, i);
+			call_tree_add(out, to[i], t, i);
 	}
 	free(to);
 	return out->err;
@@ -357,7 +270,7 @@ int call_tree_callers(const struct call_tree *t, const bool *wanted, struct call
 			at = call_tree_child(out, at, t->nodes[up].function, false);
 			if (!at)
 				break;
-			add_node(out, at, t, i);
+			call_tree_add(out, at, t, i);
 		}
 	}
 	return out->err;

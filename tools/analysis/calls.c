@@ -226,6 +226,7 @@ static void returned(struct calls *c, struct stack *s, const struct record *rec)
 /* @nr calls of @s have ended that began before its records. */
 static void leave_base(struct calls *c, struct stack *s, uint32_t nr)
 {
+	c->left_base += nr;
 	/* after a loss they may as well have begun in it */
 	if (c->learning && s->first_ts >= c->loss_ts)
 		calls_learn_one(c, s, nr);

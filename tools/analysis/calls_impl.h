@@ -126,6 +126,7 @@ struct calls {
 	uint64_t loss_ts; /* of the record behind the last loss */
 	uint64_t cut_ts;  /* of the last calls_cut(); 0 none */
 	uint64_t too_deep, dropped;
+	uint64_t left_base; /* calls that ended and began before the records */
 	struct not_open not_open[NOT_OPEN_SLOTS];
 };
 
@@ -225,7 +226,9 @@ void calls_drop_stack(struct calls *c, struct stack *s);
 /* A record of the ring, of thread @t. In calls.c. Return: 0 or -ENOMEM with fail() set. */
 int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec);
 
-/* How many calls lie below the innermost one of @s that has an exit of its own, that one included. */
+/*
+ * How many calls lie below the innermost one of @s that has an exit of its own, that one included.
+ */
 static inline uint32_t calls_innermost(const struct stack *s)
 {
 	uint32_t nr = s->nr;
@@ -243,8 +246,8 @@ typedef void calls_run_fn(struct calls *c, struct call *call, struct call *paren
 			  const struct record *rec);
 
 /*
- * A call that calls nothing, from its entry @rec to @end, whose caller is @parent. Return: false: it is to
- * be reported by enter and leave.
+ * A call that calls nothing, from its entry @rec to @end, whose caller is @parent. Return: false:
+ * it is to be reported by enter and leave.
  */
 typedef bool calls_leaf_fn(struct calls *c, struct call *parent, const struct record *rec,
 			   uint64_t end);
@@ -253,7 +256,8 @@ typedef bool calls_leaf_fn(struct calls *c, struct call *parent, const struct re
  * calls_plain_run() - calls_run() of a run by columns: the usual records in a loop of their own,
  * the others go the way of calls_record().
  * @enter, @leave: as in calls_ops; constant, so that the compiler inlines them.
- * @leaf: may be asked first for calls without one beneath them, which are half of most programs'; NULL: none.
+ * @leaf: may be asked first for calls without one beneath them, which are half of most programs';
+ * NULL: none.
  */
 static inline __attribute__((always_inline)) int
 calls_plain_run(struct calls *c, const struct run *run, calls_run_fn *enter, calls_run_fn *leave,

@@ -25,6 +25,22 @@ int percentiles_add(struct percentiles *s, uint64_t value)
 	return 0;
 }
 
+int percentiles_sum(struct percentiles *s, const struct percentiles *from)
+{
+	for (unsigned int o = 0; o < 64 - SPREAD_BITS; o++) {
+		if (!from->octave[o])
+			continue;
+		if (!s->octave[o])
+			s->octave[o] = calloc(SPREAD_SUB, sizeof(**s->octave));
+		if (!s->octave[o])
+			return -ENOMEM;
+		for (unsigned int i = 0; i < SPREAD_SUB; i++)
+			s->octave[o][i] += from->octave[o][i];
+	}
+	s->nr += from->nr;
+	return 0;
+}
+
 uint64_t percentiles_at(const struct percentiles *s, double percent)
 {
 	uint64_t rank = (uint64_t)((double)s->nr * percent / 100 + 0.999999), seen = 0;

@@ -47,6 +47,9 @@ static inline int percentiles_count(struct percentiles *s, uint64_t value)
 	return 0;
 }
 
+/* Add those of @from. Return: as percentiles_add(). */
+int percentiles_sum(struct percentiles *s, const struct percentiles *from);
+
 /* The value below or at which @percent of all lie: the middle of its bucket. 0 when empty. */
 uint64_t percentiles_at(const struct percentiles *s, double percent);
 void percentiles_clear(struct percentiles *s);

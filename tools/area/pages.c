@@ -142,18 +142,19 @@ int pages_add_clock(struct pages *p, const struct area_clock *pair)
 	return 0;
 }
 
-/* What a page holds. */
-struct content {
-	unsigned int nr, bytes, kinds;
-};
-
 static bool is_ours(const struct page_head *head)
 {
 	return head->buffer == 0 && head->commit > PAGE_HEAD_BYTES && head->cpu <= UINT16_MAX;
 }
 
+/* The least power of two that is greater. */
+static uint8_t reach_of(uint64_t last)
+{
+	return last ? (uint8_t)(64 - __builtin_clzll(last)) : 0;
+}
+
 static int add_ref(struct pages *p, uint32_t member, const struct page_head *head,
-		   const struct content *has, uint64_t offset, uint32_t index, bool owned)
+		   const struct page_content *has, uint64_t offset, uint32_t index, bool owned)
 {
 	struct page_ref ref;
 
@@ -173,6 +174,8 @@ static int add_ref(struct pages *p, uint32_t member, const struct page_head *hea
 		.nr_records = (uint16_t)has->nr,
 		.nr_bytes = (uint16_t)has->bytes,
 		.owned = owned,
+		.reach = reach_of(has->last),
+		.changes = (has->kinds & (1u << RECORD_STACK | 1u << RECORD_RETURN)) != 0,
 		/* overrun is handled by overwritten() */
 		.lost = head->dropped_events + head->commit_overrun,
 	};
@@ -187,18 +190,18 @@ static int add_ref(struct pages *p, uint32_t member, const struct page_head *hea
 int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t offset,
 		   uint32_t index, bool owned)
 {
-	struct content has;
+	struct page_content has;
 
 	if (!is_ours(page))
 		return 0;
-	has.nr = page_decode(page, NULL, &has.bytes, &has.kinds);
+	page_decode(page, NULL, &has);
 	return add_ref(p, member, page, &has, offset, index, owned);
 }
 
 int pages_add_calls(struct pages *p, uint32_t member, const struct page_head *head, unsigned int nr,
-		    uint64_t offset, uint32_t index, bool owned)
+		    uint32_t last, uint64_t offset, uint32_t index, bool owned)
 {
-	const struct content has = {nr, nr * 8, 1u << RECORD_ENTRY};
+	const struct page_content has = {nr, nr * 8, 1u << RECORD_ENTRY, last};
 
 	if (!is_ours(head))
 		return 0;
@@ -298,8 +301,14 @@ void pages_settle(struct pages *p)
 	for (size_t i = 0; i < kept; i++) {
 		struct page_ref *r = &p->refs[i];
 
-		if (pages_member(p, r->member)->head.clock == AREA_CLOCK_TSC)
-			r->base = clock_ns(&p->clock, r->base);
+		if (pages_member(p, r->member)->head.clock == AREA_CLOCK_TSC) {
+			uint64_t base = clock_ns(&p->clock, r->base);
+
+			/* not more than 2^32 units behind its base */
+			r->reach = reach_of(
+				clock_ns(&p->clock, r->base + (UINT64_C(1) << r->reach)) - base);
+			r->base = base;
+		}
 	}
 	if (kept)
 		qsort(p->refs, kept, sizeof(*p->refs), pages_by_time);

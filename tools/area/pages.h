@@ -38,8 +38,10 @@ struct page_ref {
 	uint32_t index; /* of its descriptor, in an area */
 	uint16_t cpu;
 	uint16_t nr_records;
-	uint16_t nr_bytes; /* of its records */
-	uint8_t owned;	   /* OWNED when it was added */
+	uint16_t nr_bytes;   /* of its records */
+	uint8_t owned;	     /* OWNED when it was added */
+	uint8_t reach : 7;   /* its records are less than 2^reach of the base's units behind it */
+	uint8_t changes : 1; /* it may have records of stacks, or calls by their returns alone */
 };
 
 struct pages_source {
@@ -51,6 +53,9 @@ struct pages_source {
 	int (*fetch)(void *arg, const struct page_ref *ref, void *page);
 	void (*close)(void *arg);
 	void *arg;
+	/* pages_can_part(): another arg, to fetch by at the same time, and its end */
+	void *(*part)(void *arg);
+	void (*part_close)(void *part);
 	/* As printks_add_new(), of one of its areas. NULL: they do not change. */
 	int (*printks)(void *arg, uint32_t member, struct printks *p);
 };
@@ -84,10 +89,10 @@ int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t 
 
 /*
  * The same for a page that is known to have @nr records of 8 bytes and nothing else, each of
- * RECORD_ENTRY, _TAIL or _EXIT. @head: its head.
+ * RECORD_ENTRY, _TAIL or _EXIT. @head: its head. @last: the greatest stamp.
  */
 int pages_add_calls(struct pages *p, uint32_t member, const struct page_head *head, unsigned int nr,
-		    uint64_t offset, uint32_t index, bool owned);
+		    uint32_t last, uint64_t offset, uint32_t index, bool owned);
 
 /* Add a pair of clocks that was taken outside. Return: 0 or -ENOMEM with fail() set. */
 int pages_add_clock(struct pages *p, const struct area_clock *pair);
@@ -189,6 +194,25 @@ void pages_get_reported(struct pages *p, uint32_t member, unsigned int cpu, uint
 
 /* Names and clock anew, from the tables of the members. Return: 0 or -errno with fail() set. */
 int pages_refresh(struct pages *p);
+
+/*
+ * pages_can_part() - several threads may read the source. @part: gives another arg for
+ * pages_source.fetch; NULL: this source cannot be read so, or there is no memory. Before
+ * pages_finish().
+ */
+void pages_can_part(struct pages *p, void *(*part)(void *arg), void (*close)(void *part));
+
+/*
+ * pages_part() - a second reader, for another thread: it gives the records from about the middle
+ * on, and @r those before. It has no symbols. Before anything is read of @r; both load their own
+ * pages then. Return: it, to be freed with pages_part_free() before @r; NULL: that does not go or
+ * is not worth it, and @r is as it was: there are few pages, losses, several processes, stacks
+ * that change, or too many pages with records on both sides.
+ */
+struct reader *pages_part(struct reader *r);
+void pages_part_free(struct reader *part);
+/* @r gives the other records, too, from now on. */
+void pages_part_drop(struct reader *r);
 
 /*
  * The pages behind a reader, for data that reader.h does not give; NULL: it is not from

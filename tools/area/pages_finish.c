@@ -166,12 +166,14 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 				.unload = o->unload_stamp ? o->unload_stamp : UINT64_MAX,
 			};
 	}
+	mb->no_gaps = true;
 	for (uint32_t i = 0; i < m->nr_functions; i++) {
 		const struct area_function *f = &m->functions[i];
 
 		if (f->object < m->nr_objects)
 			mb->functions[i] = object_space_addr(
 				object_space_base(space, numbers[f->object]), f->offset);
+		mb->no_gaps &= mb->functions[i] != 0;
 	}
 	if (mb->nr_maps)
 		qsort(mb->maps, mb->nr_maps, sizeof(*mb->maps), by_address);

@@ -28,6 +28,7 @@ struct member {
 	size_t nr_maps;
 	uint64_t *functions; /* canonical address by id */
 	uint32_t nr_functions;
+	bool no_gaps;	  /* each id has an address */
 	bool counter;	  /* stamps are the stamp counter's */
 	bool ended;	  /* its process, when the recording did */
 	uint64_t key;	  /* reader_ops.process_key */
@@ -89,11 +90,14 @@ struct slot {
 /*
  * page_decode() - the whole records of a page.
  * @page: PAGE_BYTES, untrusted. @out: room for PAGE_MAX_SLOTS, or NULL to count only.
- * @bytes: set to their size. @kinds: set to a bit for each enum record_kind among them.
- * Return: how many. Stops at a word that no writer makes.
+ * @has: set: how many, their size, a bit for each enum record_kind among them, and the greatest
+ * stamp. Return: how many. Stops at a word that no writer makes.
  */
-unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes,
-			 unsigned int *kinds);
+struct page_content {
+	unsigned int nr, bytes, kinds;
+	uint32_t last;
+};
+unsigned int page_decode(const void *page, struct slot *out, struct page_content *has);
 
 #define PAGE_GRAPH_KINDS                                                                           \
 	(1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT | 1u << RECORD_UNWOUND |       \

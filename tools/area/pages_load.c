@@ -12,8 +12,7 @@
 #include "tools/area/pages_impl.h"
 #include "tools/base/fail.h"
 
-unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes,
-			 unsigned int *kinds)
+unsigned int page_decode(const void *page, struct slot *out, struct page_content *has)
 {
 	const unsigned char *p = page;
 	const struct page_head *head = page;
@@ -21,7 +20,7 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 	unsigned int nr = 0;
 	uint16_t context = 0;
 
-	*bytes = *kinds = 0;
+	*has = (struct page_content){0};
 	for (size_t at = PAGE_HEAD_BYTES; at + 8 <= end;) {
 		uint64_t word;
 		uint32_t n;
@@ -45,11 +44,14 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 					out[nr].payload = 0;
 			}
 			nr++;
-			*bytes += n;
-			*kinds |= 1u << record_word_kind(word);
+			has->bytes += n;
+			has->kinds |= 1u << record_word_kind(word);
+			if (record_word_stamp(word) > has->last)
+				has->last = record_word_stamp(word);
 		}
 		at += n;
 	}
+	has->nr = nr;
 	return nr;
 }
 
@@ -70,14 +72,15 @@ static void sort_slots(struct slot *s, unsigned int nr)
 
 /*
  * The words of a page of plain records; false when there are others. Stamps are offsets from the
- * page's base.
+ * page's base. @sorted: set to whether they are in order.
  */
 static bool decode_plain(const struct member *m, const uint64_t *page, uint32_t *stamps,
-			 uint32_t *words, unsigned int *nr)
+			 uint32_t *words, unsigned int *nr, bool *sorted)
 {
 	const struct page_head *head = (const struct page_head *)page;
 	size_t end = head->commit < PAGE_BYTES ? (size_t)head->commit / 8 : PAGE_BYTES / 8;
-	uint32_t nr_functions = m->nr_functions;
+	uint32_t nr_functions = m->nr_functions, last = 0;
+	bool back = false;
 	unsigned int n = 0;
 
 	for (size_t i = PAGE_HEAD_BYTES / 8; i < end; i++) {
@@ -87,12 +90,16 @@ static bool decode_plain(const struct member *m, const uint64_t *page, uint32_t 
 		if (!word)
 			continue;
 		if (!(PAGE_PLAIN_KINDS >> kind & 1) ||
-		    (kind <= RECORD_EXIT && (id >= nr_functions || !m->functions[id])))
+		    (kind <= RECORD_EXIT &&
+		     (id >= nr_functions || !(m->no_gaps || m->functions[id]))))
 			return false;
 		stamps[n] = record_word_stamp(word);
+		back |= stamps[n] < last;
+		last = stamps[n];
 		words[n++] = (uint32_t)(word >> 32);
 	}
 	*nr = n;
+	*sorted = !back;
 	return true;
 }
 
@@ -113,12 +120,36 @@ static void sort_plain(uint32_t *stamps, uint32_t *words, unsigned int nr)
 	}
 }
 
+/*
+ * The same as clock_line_ns() of each, along one line that begins before @base and reaches to the
+ * last.
+ */
+static void convert_along(const struct clock_line *line, uint64_t base, const uint32_t *stamps,
+			  unsigned int nr, uint64_t *ts)
+{
+	const unsigned __int128 from = (unsigned __int128)(base - line->stamp) * line->mult;
+	const uint64_t mult = line->mult, ns = line->ns;
+	const unsigned int shift = line->shift;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		unsigned __int128 sum = from + (unsigned __int128)stamps[i] * mult;
+
+		/* a shift of less than 64, said so that it is two instructions */
+		ts[i] = ns + ((uint64_t)sum >> shift | (uint64_t)(sum >> 64) << 1 << (63 - shift));
+	}
+}
+
 /* @o's stamps as times; not one is before the one before it, whatever the clock says. */
 static void convert_plain(const struct pages *p, struct open_page *o, const uint32_t *stamps)
 {
 	const struct clock_line *line = o->line;
 	uint64_t last = 0;
 
+	if (line && line->shift < 64 && o->base >= line->stamp &&
+	    o->base + stamps[o->nr - 1] >= o->base && o->base + stamps[o->nr - 1] < line->end) {
+		convert_along(line, o->base, stamps, o->nr, o->run_ts);
+		return;
+	}
 	for (unsigned int i = 0; i < o->nr; i++) {
 		uint64_t stamp = o->base + stamps[i], ts;
 
@@ -157,9 +188,10 @@ int page_load(const struct pages *p, const struct page_ref *ref, struct open_pag
 	uint32_t stamps[PAGE_MAX_SLOTS], words[PAGE_MAX_SLOTS];
 	uint64_t page[PAGE_BYTES / 8];
 	const struct page_head *head = (const struct page_head *)page;
-	unsigned int nr, bytes, kinds;
+	struct page_content has = {0};
 	struct open_page *o;
-	bool text, plain;
+	unsigned int nr;
+	bool text, plain, sorted = true;
 	int got;
 
 	*out = NULL;
@@ -171,18 +203,20 @@ int page_load(const struct pages *p, const struct page_ref *ref, struct open_pag
 		*gone = ref->nr_records;
 		return 0;
 	}
-	plain = !p->follow && decode_plain(p->members[ref->member], page, stamps, words, &nr);
+	plain = !p->follow &&
+		decode_plain(p->members[ref->member], page, stamps, words, &nr, &sorted);
 	if (!plain)
-		nr = page_decode(page, slots, &bytes, &kinds);
+		nr = page_decode(page, slots, &has);
 	if (!nr)
 		return 0;
 	if (p->follow)
 		follow_opened(p, ref, page, slots, nr);
 	if (plain) {
-		sort_plain(stamps, words, nr);
+		if (!sorted)
+			sort_plain(stamps, words, nr);
 		o = open_plain(p, ref, head, words, nr);
 	} else {
-		text = kinds & PAGE_LENT_KINDS;
+		text = has.kinds & PAGE_LENT_KINDS;
 		sort_slots(slots, nr);
 		o = malloc(sizeof(*o) + nr * sizeof(*slots) + (text ? PAGE_BYTES : 0));
 	}

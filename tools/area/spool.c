@@ -214,6 +214,7 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 		struct spool_packed head;
 		struct page_head page_head;
 		unsigned int nr;
+		uint32_t last;
 		bool calls;
 		long n;
 		int err;
@@ -226,7 +227,7 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 			pos = 0;
 			here = (const unsigned char *)s->slots;
 		}
-		n = spool_look(here, have - pos, &page_head, &nr);
+		n = spool_look(here, have - pos, &page_head, &nr, &last);
 		calls = n > 0;
 		if (!calls)
 			n = spool_unpack(here, have - pos, page);
@@ -239,7 +240,7 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 			return 0;
 		}
 		memcpy(&head, here, sizeof(head));
-		err = calls ? pages_add_calls(p, head.member, &page_head, nr, at, (uint32_t)n,
+		err = calls ? pages_add_calls(p, head.member, &page_head, nr, last, at, (uint32_t)n,
 					      !head.publish_seq)
 			    : pages_add_page(p, head.member, page, at, (uint32_t)n,
 					     !head.publish_seq);
@@ -473,6 +474,33 @@ static void make_windows(struct spool *s, unsigned int nr_cpus)
 		s->windows[s->nr_windows++].size = WINDOW_MAX / 2;
 }
 
+/* The same file, with windows of its own. */
+static void *spool_part(void *arg)
+{
+	const struct spool *s = arg;
+	struct spool *part = s->rest.nr_areas || !s->nr_windows ? NULL : malloc(sizeof(*part));
+
+	if (!part)
+		return NULL;
+	*part = *s;
+	part->nr_windows = 0;
+	make_windows(part, s->nr_windows);
+	if (part->windows)
+		return part;
+	free(part);
+	return NULL;
+}
+
+static void spool_part_close(void *arg)
+{
+	struct spool *part = arg;
+
+	for (unsigned int i = 0; i < part->nr_windows; i++)
+		free(part->windows[i].data);
+	free(part->windows);
+	free(part);
+}
+
 /* @areas: files that may have the rest of a spool without an end. */
 static int open_spool(const char *path, bool tables_only, const struct spool_areas *areas,
 		      struct reader **out)
@@ -485,6 +513,7 @@ static int open_spool(const char *path, bool tables_only, const struct spool_are
 
 	if (err)
 		return err;
+	pages_can_part(p, spool_part, spool_part_close);
 	err = scan(s, p, &end);
 	if (!err && areas && !s->has_end)
 		err = spool_rest_add(&s->rest, p, areas->paths, areas->nr, areas->recorder);

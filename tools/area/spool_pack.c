@@ -75,21 +75,34 @@ size_t spool_pack(const void *page, uint32_t member, uint64_t publish_seq, void 
 	return sizeof(*p) + padded;
 }
 
-/* Whether none of the words is one of 12 bytes: then all are records, of 8 bytes each. */
-static int all_short(const unsigned char *data, size_t nr)
+/*
+ * Whether none of the words is one of 12 bytes: then all are records, of 8 bytes each. @last: set
+ * to the last stamp. Two words at a time: a page's steps fit the sums.
+ */
+static int all_short(const unsigned char *data, size_t nr, uint32_t *last)
 {
-	uint32_t marks = 0;
+	const uint64_t steps = UINT64_C(0x0000ffff0000ffff);
+	uint64_t marks = 0, sums = 0, both;
+	size_t i = 0;
 
-	for (size_t i = 0; i < nr; i++) {
-		uint32_t packed;
-
-		memcpy(&packed, data + i * sizeof(packed), sizeof(packed));
-		marks |= packed & packed << 1;
+	for (; i + 2 <= nr; i += 2) {
+		memcpy(&both, data + i * 4, sizeof(both));
+		marks |= both & both << 1;
+		sums += both & steps;
 	}
-	return !(marks >> 31);
+	if (i < nr) {
+		uint32_t one;
+
+		memcpy(&one, data + i * 4, sizeof(one));
+		marks |= one & one << 1;
+		sums += one & SHORT_STEP;
+	}
+	*last = (uint32_t)sums + (uint32_t)(sums >> 32);
+	return !(marks & UINT64_C(0x8000000080000000));
 }
 
-long spool_look(const void *packed, size_t bytes, struct page_head *head, unsigned int *nr_records)
+long spool_look(const void *packed, size_t bytes, struct page_head *head, unsigned int *nr_records,
+		uint32_t *last)
 {
 	struct spool_packed p;
 	size_t nr, padded;
@@ -100,7 +113,7 @@ long spool_look(const void *packed, size_t bytes, struct page_head *head, unsign
 	nr = words_of(&p.head);
 	padded = (p.bytes + 7u) & ~7u;
 	if (!p.packed || p.bytes != nr * 4 || padded > bytes - sizeof(p) ||
-	    !all_short((const unsigned char *)packed + sizeof(p), nr))
+	    !all_short((const unsigned char *)packed + sizeof(p), nr, last))
 		return 0;
 	*head = p.head;
 	*nr_records = (unsigned int)nr;

@@ -34,9 +34,10 @@ long spool_unpack(const void *packed, size_t bytes, void *page);
 /*
  * spool_look() - count the records of a page without unpacking it, if it has only RECORD_ENTRY,
  * _TAIL and _EXIT with short steps between them, as most pages of function_graph. @packed, @bytes:
- * as spool_unpack(). @nr_records: set to their number, 8 bytes each. Return: as spool_unpack(); 0:
- * it has to be unpacked.
+ * as spool_unpack(). @nr_records: set to their number, 8 bytes each. @last: to the greatest stamp.
+ * Return: as spool_unpack(); 0: it has to be unpacked.
  */
-long spool_look(const void *packed, size_t bytes, struct page_head *head, unsigned int *nr_records);
+long spool_look(const void *packed, size_t bytes, struct page_head *head, unsigned int *nr_records,
+		uint32_t *last);
 
 #endif

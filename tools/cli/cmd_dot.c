@@ -15,6 +15,7 @@
 #include "tools/code/load_bias.h"
 #include "tools/export/call_export.h"
 #include "tools/text/call_dot.h"
+#include "tools/text/view_tree.h"
 
 struct options {
 	struct dot_options dot;
@@ -98,7 +99,7 @@ static int add_recording(struct dot_graph *g, struct view *v, bool old)
 	if (!err)
 		err = call_tree_init(&t, v->filter, true, false);
 	if (!err)
-		err = view_run(v, &call_tree_ops, &t, &t.err);
+		err = view_run_tree(v, &t);
 	if (!err && !t.nr_calls)
 		err = fail(ENODATA, "no call in '%s' matches the flags", v->path);
 	if (!err)

@@ -13,6 +13,7 @@
 #include "tools/base/note.h"
 #include "tools/reader/joined.h"
 #include "tools/reader/tasks.h"
+#include "tools/text/view_tree.h"
 
 /* Open x->o at @path. */
 static int open_out(struct call_export *x, const char *path)
@@ -87,7 +88,7 @@ int call_export_tree(const char *path, const struct export_options *opt,
 		return err;
 	err = call_tree_init(&t, x.v->filter, true, false);
 	if (!err)
-		err = view_run(x.v, &call_tree_ops, &t, &t.err);
+		err = view_run_tree(x.v, &t);
 	if (!err && !t.nr_calls)
 		err = nothing(x.v);
 	if (!err)

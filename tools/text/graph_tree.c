@@ -12,6 +12,7 @@
 #include "tools/base/note.h"
 #include "tools/text/duration.h"
 #include "tools/text/json.h"
+#include "tools/text/view_tree.h"
 
 #define MAX_INDENT 400u
 
@@ -215,7 +216,7 @@ int graph_tree_print(struct view *v, const struct graph_options *opt)
 	if (!ret)
 		ret = call_tree_init(&t, v->filter, opt->threads, false);
 	if (!ret)
-		ret = view_run(v, &call_tree_ops, &t, &t.err);
+		ret = view_run_tree(v, &t);
 	if (!ret && out_init(&o, STDOUT_FILENO))
 		ret = fail(ENOMEM, "out of memory");
 	if (!ret) {

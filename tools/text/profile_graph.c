@@ -15,6 +15,7 @@
 #include "tools/reader/tasks.h"
 #include "tools/text/duration.h"
 #include "tools/text/json.h"
+#include "tools/text/view_tree.h"
 
 /* A recording and its counts. */
 struct counted {
@@ -355,7 +356,7 @@ static int count(struct counted *c, const struct profile_options *opt)
 	ret = call_tree_init(&c->tree, c->v->filter, threads,
 			     opt->by == TABLE_BY_FUNCTION && !threads);
 	if (!ret)
-		ret = view_run(c->v, &call_tree_ops, &c->tree, &c->tree.err);
+		ret = view_run_tree(c->v, &c->tree);
 	if (!ret)
 		ret = call_table_make(&c->tree, opt->by, &c->table);
 	return ret;

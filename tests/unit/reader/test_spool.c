@@ -21,6 +21,7 @@
 
 #include "fake_area.h"
 #include "tools/area/area.h"
+#include "tools/area/pages.h"
 #include "tools/area/spool_format.h"
 #include "tools/area/spool_pack.h"
 #include "tools/area/spool_write.h"
@@ -324,8 +325,9 @@ static void packed_pages_come_back(void **state)
 static bool look_is_right(const void *packed, size_t bytes, const uint64_t *page, long used)
 {
 	unsigned int nr = 0, calls = 0;
+	uint32_t last, greatest = 0;
 	struct page_head head;
-	long n = spool_look(packed, bytes, &head, &nr);
+	long n = spool_look(packed, bytes, &head, &nr, &last);
 
 	if (!n)
 		return false;
@@ -335,9 +337,12 @@ static bool look_is_right(const void *packed, size_t bytes, const uint64_t *page
 		uint32_t kind = (uint32_t)record_word_kind(page[i]);
 
 		calls += page[i] && kind >= RECORD_ENTRY && kind <= RECORD_EXIT;
+		if (record_word_stamp(page[i]) > greatest)
+			greatest = record_word_stamp(page[i]);
 		assert_true(!page[i] || i - PAGE_HEAD_BYTES / 8 < nr);
 	}
 	assert_int_equal(calls, nr);
+	assert_int_equal(last, greatest);
 	return true;
 }
 
@@ -477,12 +482,120 @@ static void random_damage(void **state)
 	fake_free(f);
 }
 
+enum { MANY = 600, WORDS = 60 };
+
+/* Pages of two threads, a CPU each: each page has records behind the first ones of the next. */
+static void write_many(uint32_t odd_kind)
+{
+	struct fake *f = fake_new(CPUS, 1, 10);
+	struct spool_writer *w = begin(0);
+	struct meta *m;
+
+	for (unsigned int c = 0; c < CPUS; c++) {
+		fake_take(f, c, 0, 100 + (int)c, 1000);
+		fake_call(f, c, 0, 0, 1, FAKE_BIAS + 0x1000);
+		fake_publish(f, c, 0);
+	}
+	m = meta_of(f);
+	assert_int_equal(spool_put_meta(w, 0, m), 0);
+	for (unsigned int i = 0; i < MANY; i++) {
+		uint64_t page[PAGE_BYTES / 8] = {0}, *word = page + PAGE_HEAD_BYTES / 8;
+		const struct spool_page put = {page, i + 1};
+		const struct page_head head = {.commit = PAGE_HEAD_BYTES + WORDS * 8,
+					       .base_stamp = 1000 + i / CPUS * 400,
+					       .tid = 100 + (int)(i % CPUS),
+					       .cpu = i % CPUS,
+					       .seq = i + 1};
+
+		memcpy(page, &head, sizeof(head));
+		for (unsigned int k = 0; k < WORDS; k++) {
+			uint64_t kind = k % 2 ? RECORD_EXIT : RECORD_ENTRY;
+
+			if (i == MANY - 1 && k == 5 && odd_kind)
+				kind = odd_kind;
+			*word++ = kind << RECORD_KIND_SHIFT |
+				  (uint64_t)(i % 10) << RECORD_ID_SHIFT | (k * 10);
+		}
+		assert_int_equal(spool_put_pages(w, 0, i % CPUS, &put, 1), 0);
+	}
+	assert_int_equal(spool_end(w, 77777), 0);
+	spool_close_writer(w);
+	meta_free(m);
+	fake_free(f);
+}
+
+/* The records that @r still has are the next ones of @whole. Return: how many. */
+static unsigned int same_rest(struct reader *r, struct reader *whole, unsigned int cpu)
+{
+	struct record a, b;
+	unsigned int nr = 0;
+
+	while (reader_read(r, cpu, &a, 1) == 1) {
+		assert_int_equal(reader_read(whole, cpu, &b, 1), 1);
+		assert_memory_equal(&a, &b, sizeof(a));
+		nr++;
+	}
+	return nr;
+}
+
+/*
+ * Two readers of one file give all records, each once and in order; if the second is given up the
+ * first does.
+ */
+static void two_readers_give_all(void **state)
+{
+	for (unsigned int dropped = 0; dropped < 2; dropped++) {
+		struct reader *whole, *first, *later;
+
+		write_many(0);
+		assert_int_equal(reader_open(fake_path("spool"), &whole), 0);
+		assert_int_equal(reader_open(fake_path("spool"), &first), 0);
+		later = pages_part(first);
+		assert_non_null(later);
+		assert_null(pages_part(first));
+		for (unsigned int c = 0; c < CPUS; c++) {
+			unsigned int half = MANY / CPUS * WORDS / 2;
+
+			assert_in_range(same_rest(first, whole, c), half - 2 * WORDS,
+					half + 2 * WORDS);
+			if (!dropped)
+				assert_in_range(same_rest(later, whole, c), half - 2 * WORDS,
+						half + 2 * WORDS);
+		}
+		pages_part_free(later);
+		if (dropped)
+			pages_part_drop(first);
+		for (unsigned int c = 0; c < CPUS; c++) {
+			struct record rec;
+
+			if (dropped)
+				same_rest(first, whole, c);
+			assert_int_equal(reader_read(whole, c, &rec, 1), 0);
+		}
+		reader_close(first);
+		reader_close(whole);
+	}
+}
+
+/* A later page has a record of a stack: there is one reader. */
+static void a_stack_needs_one_reader(void **state)
+{
+	struct reader *r;
+
+	write_many(RECORD_STACK);
+	assert_int_equal(reader_open(fake_path("spool"), &r), 0);
+	assert_null(pages_part(r));
+	reader_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(area_and_spool_give_the_same_stream),
 		cmocka_unit_test(names_are_those_that_were_put),
 		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(two_readers_give_all),
+		cmocka_unit_test(a_stack_needs_one_reader),
 		cmocka_unit_test(limit_keeps_the_newest_halves),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(mapping_that_shrinks),

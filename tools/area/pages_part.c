@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording's pages for two threads: pages_part() of pages.h. The first reader ends at a time
+ * at which about half of the pages have begun, the second one begins there. Pages that may have
+ * records on both sides are few where one thread runs at a time; the second reader opens them in
+ * their middle.
+ *
+ * The two share what is only read: references, tables, clock. Each has its streams and its part
+ * of the source. Tests: tests/unit/reader/test_spool.c.
+ */
+#include <stdlib.h>
+
+#include "tools/area/pages_impl.h"
+
+#define MIN_PAGES   512u /* fewer are read before a thread is worth it */
+#define MAX_ON_BOTH 256u
+
+void pages_can_part(struct pages *p, void *(*part)(void *arg), void (*close)(void *part))
+{
+	p->source.part = part;
+	p->source.part_close = close;
+}
+
+/* Whether the halves' calls can be put together again. */
+static bool is_simple(const struct pages *p)
+{
+	if (p->follow || p->grow || !p->source.part || p->nr_members != 1 || !pages_member(p, 0) ||
+	    p->nr_refs < MIN_PAGES || p->horizon != UINT64_MAX)
+		return false;
+	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
+		const struct reader_cpu_stats *s = &p->reader.stats[c];
+
+		if (s->overrun || s->commit_overrun || s->dropped_events)
+			return false;
+	}
+	return true;
+}
+
+/* The first reference of a CPU that does not begin before @ts. */
+static size_t first_from(const struct pages *p, unsigned int cpu, uint64_t ts)
+{
+	size_t first, end;
+
+	pages_cpu_refs(p, cpu, &first, &end);
+	while (first < end) {
+		size_t mid = first + (end - first) / 2;
+
+		if (p->refs[mid].base < ts)
+			first = mid + 1;
+		else
+			end = mid;
+	}
+	return first;
+}
+
+static size_t nr_before(const struct pages *p, uint64_t ts)
+{
+	size_t nr = 0, first, end;
+
+	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
+		pages_cpu_refs(p, c, &first, &end);
+		nr += first_from(p, c, ts) - first;
+	}
+	return nr;
+}
+
+/* The base of a page before which half of them begin; 0: there is none, as many begin at once. */
+static uint64_t middle(const struct pages *p)
+{
+	uint64_t lo = 0, hi = UINT64_MAX;
+	size_t nr;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (nr_before(p, mid) < p->nr_refs / 2)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* it is one behind the base of the page that makes the half full */
+	lo -= lo > 0;
+	nr = nr_before(p, lo);
+	return lo && nr >= p->nr_refs / 4 && nr <= p->nr_refs / 4 * 3 ? lo : 0;
+}
+
+/* Whether number @i, which begins before @ts, may have a record from then on. */
+static bool reaches(const struct pages *p, size_t i, uint64_t ts)
+{
+	const struct page_ref *r = &p->refs[i];
+
+	return r->reach >= 63 || r->base + (UINT64_C(1) << r->reach) > ts;
+}
+
+/*
+ * Whether the pages from @ts on are of the usual records, and few of those before have some, too.
+ */
+static bool can_begin_at(const struct pages *p, uint64_t ts)
+{
+	size_t nr = 0, first, end;
+
+	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
+		size_t from = first_from(p, c, ts);
+
+		pages_cpu_refs(p, c, &first, &end);
+		for (size_t i = first; i < end; i++) {
+			/*
+			 * of a page on both sides, the later records are looked at when it is
+			 * opened
+			 */
+			if (i < from)
+				nr += reaches(p, i, ts);
+			else if (p->refs[i].changes)
+				return false;
+		}
+	}
+	return nr <= MAX_ON_BOTH;
+}
+
+static bool has_stacks(const struct open_page *o, uint32_t pos)
+{
+	while (pos < o->nr && RECORD_RUN_KIND(o->run_words[pos]) != RECORD_STACK)
+		pos++;
+	return pos < o->nr;
+}
+
+/* Open a page in its middle, if it has records from @ts on. Return: 0 or -errno. */
+static int open_rest(struct pages *part, unsigned int cpu, size_t i, uint64_t ts)
+{
+	struct open_page *o;
+	uint32_t gone, pos = 0;
+	int err = page_load(part, &part->refs[i], &o, &gone);
+
+	if (err || !o)
+		return err;
+	/* events lie in slots */
+	if (!o->run_ts) {
+		free(o);
+		return fail(ESTALE, "a page of CPU %u has more than calls", cpu);
+	}
+	while (pos < o->nr && o->run_ts[pos] < ts)
+		pos++;
+	if (has_stacks(o, pos))
+		err = fail(ESTALE, "a thread of CPU %u changes its stack", cpu);
+	else if (pos < o->nr)
+		err = pages_reopen(part, cpu, &part->refs[i], pos, ts - 1);
+	free(o);
+	return err;
+}
+
+static int begin_at(struct pages *part, uint64_t ts)
+{
+	int err = 0;
+
+	for (unsigned int c = 0; c < part->reader.nr_cpus && !err; c++) {
+		size_t next = first_from(part, c, ts), first, end;
+
+		pages_cpu_refs(part, c, &first, &end);
+		pages_stream_set(part, c, first, next, end);
+		for (size_t i = first; i < next && !err; i++)
+			if (reaches(part, i, ts))
+				err = open_rest(part, c, i, ts);
+	}
+	return err;
+}
+
+struct reader *pages_part(struct reader *r)
+{
+	struct pages *p = pages_of_reader(r), *part;
+	uint64_t ts = p && is_simple(p) ? middle(p) : 0;
+
+	if (!ts || !can_begin_at(p, ts))
+		return NULL;
+	part = malloc(sizeof(*part));
+	if (!part)
+		return NULL;
+	*part = *p;
+	part->streams = NULL;
+	part->ahead = NULL;
+	part->reader.symbols = NULL;
+	part->source.arg = p->source.part(p->source.arg);
+	if (!part->source.arg) {
+		free(part);
+		return NULL;
+	}
+	if (pages_make_streams(part))
+		goto fail;
+	/* both CPUs are busy with the two readers */
+	ahead_free(part->ahead);
+	part->ahead = NULL;
+	if (begin_at(part, ts))
+		goto fail;
+	ahead_free(p->ahead);
+	p->ahead = NULL;
+	p->horizon = ts - 1;
+	return &part->reader;
+fail:
+	pages_part_free(&part->reader);
+	return NULL;
+}
+
+void pages_part_free(struct reader *part)
+{
+	struct pages *p = (struct pages *)part;
+
+	if (!p)
+		return;
+	pages_free_streams(p);
+	p->source.part_close(p->source.arg);
+	free(p);
+}
+
+void pages_part_drop(struct reader *r)
+{
+	pages_of_reader(r)->horizon = UINT64_MAX;
+}
