@@ -518,7 +518,12 @@ static enum ring_verdict new_page(struct ring *r, uint32_t bytes, int event)
 		verdict = change_page(r, ctl, bytes, event);
 	barrier();
 	ring_ctl_leave_nested(ctl);
-	if (verdict == RING_RETRY && ring_rseq_offset && arch_rseq_cpu(ring_rseq_offset) < 0)
+	/*
+	 * Without rseq (-1), and in a child of vfork() on another CPU, where the area of rseq says where the
+	 * parent ran: the hook would find the page to be another CPU's for ever.
+	 */
+	if (verdict == RING_RETRY && ring_rseq_offset &&
+	    unlikely((uint32_t)arch_rseq_cpu(ring_rseq_offset) != arch_cpu()))
 		verdict = RING_XADD;
 	return verdict;
 }
