@@ -255,6 +255,13 @@ enum area_object_status {
 
 #define AREA_BUILD_ID_MAX 20
 
+/* Of an object whose functions were built without a site: how the ways to them were found. */
+enum area_analysis {
+	AREA_ANALYSIS_NONE = 0,	  /* they were not looked for */
+	AREA_ANALYSIS_MADE = 1,	  /* in this process */
+	AREA_ANALYSIS_CACHED = 2, /* by a tool before, which has kept them in a file */
+};
+
 struct area_object {
 	uint64_t bias;	   /* run-time address - address in the file's program headers */
 	uint64_t lo, hi;   /* run-time addresses that its PT_LOADs span, hi exclusive */
@@ -271,7 +278,8 @@ struct area_object {
 	uint32_t nr_starts;	/* function starts known by symbol or FDE */
 	uint8_t build_id_bytes; /* 0 none */
 	uint8_t build_id[AREA_BUILD_ID_MAX];
-	uint8_t reserved[7];
+	uint8_t analysis; /* enum area_analysis */
+	uint8_t reserved[6];
 	uint64_t load_stamp;   /* clock units; 0: it was there before the engine */
 	uint64_t unload_stamp; /* clock units; 0: it is still loaded */
 };

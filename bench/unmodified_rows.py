@@ -86,17 +86,21 @@ def at_start():
             row(f"start-up, {argv[0]}", "not installed")
             continue
         best = {}
+        cache = f"{harness.folder}/ways"
+        sh(VESTIGE, "record", "-q", "-p", "function", "-o", f"{harness.folder}/ways.dat", *argv, env={"VESTIGE_CACHE": cache})
         for _ in range(pairs(15)):
-            for names in "0", "1,all":
+            for names, kept in ("0", "0"), ("1,all", "0"), ("1,all", cache):
                 seconds = cpu_seconds(argv, {"LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=nop trace_buf_size=64k",
-                                             "VESTIGE_DIR": f"{harness.folder}/areas", "VESTIGE_UNMODIFIED": names},
+                                             "VESTIGE_DIR": f"{harness.folder}/areas", "VESTIGE_UNMODIFIED": names,
+                                             "VESTIGE_CACHE": kept},
                                       "/dev/null", harness.folder)
                 empty_areas()
-                best[names] = min(seconds, best.get(names, seconds))
+                best[names, kept] = min(seconds, best.get((names, kept), seconds))
         n = functions_of(argv[0])
-        ms = 1e3 * (best["1,all"] - best["0"])
-        row(f"start-up, {n} functions without a flag: CPU of 10,000", f"{ms * 10000 / n:.0f} ms", "<= 60 ms",
-            ms * 10000 / n <= 60, f"{os.path.basename(argv[0])}: {ms:.1f} ms")
+        for kept, words in ("0", ""), (cache, ", analysed before"):
+            ms = 1e3 * (best["1,all", kept] - best["0", "0"])
+            row(f"start-up, {n} functions without a flag{words}: CPU of 10,000", f"{ms * 10000 / n:.0f} ms", "<= 60 ms",
+                ms * 10000 / n <= 60, f"{os.path.basename(argv[0])}: {ms:.1f} ms")
 
 
 def libcalls():

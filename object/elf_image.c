@@ -108,6 +108,49 @@ int elf_image_section_is(const struct elf_image *e, const Elf64_Shdr *s, const c
 	       !memcmp(e->names + s->sh_name, prefix, n);
 }
 
+/* In the notes of one program header. */
+static uint32_t id_in_notes(const uint8_t *p, uint64_t left, uint8_t *id, uint32_t room)
+{
+	Elf64_Nhdr n;
+
+	while (left >= sizeof(n)) {
+		uint64_t name, desc;
+
+		memcpy(&n, p, sizeof(n));
+		name = ((uint64_t)n.n_namesz + 3) & ~(uint64_t)3;
+		desc = ((uint64_t)n.n_descsz + 3) & ~(uint64_t)3;
+		p += sizeof(n);
+		left -= sizeof(n);
+		if (name + desc > left)
+			return 0;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(p, "GNU", 4) &&
+		    n.n_descsz <= room) {
+			memcpy(id, p + name, n.n_descsz);
+			return n.n_descsz;
+		}
+		p += name + desc;
+		left -= name + desc;
+	}
+	return 0;
+}
+
+uint32_t elf_image_build_id(const struct elf_image *e, uint8_t *id, uint32_t room)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < e->head.e_phnum && e->head.e_phentsize == sizeof(Elf64_Phdr) && !n; i++) {
+		uint64_t at = e->head.e_phoff + (uint64_t)i * sizeof(Elf64_Phdr);
+		Elf64_Phdr ph;
+
+		if (!within(at, sizeof(ph), e->bytes))
+			break;
+		memcpy(&ph, e->file + at, sizeof(ph));
+		if (ph.p_type == PT_NOTE && within(ph.p_offset, ph.p_filesz, e->bytes))
+			n = id_in_notes(e->file + ph.p_offset, ph.p_filesz, id, room);
+	}
+	return n;
+}
+
 uint64_t elf_image_dynamic(const struct elf_image *e, int64_t tag)
 {
 	uint64_t n = e->dynamic_bytes / sizeof(Elf64_Dyn), i;

@@ -43,6 +43,9 @@ int elf_image_section(const struct elf_image *e, uint32_t i, Elf64_Shdr *out);
 /* Whether a section's name begins with @prefix. */
 int elf_image_section_is(const struct elf_image *e, const Elf64_Shdr *s, const char *prefix);
 
+/* Its build-id, at most @room bytes. Return: how many; 0: none. */
+uint32_t elf_image_build_id(const struct elf_image *e, uint8_t *id, uint32_t room);
+
 /* The value of a tag of the dynamic section; 0: it has none. */
 uint64_t elf_image_dynamic(const struct elf_image *e, int64_t tag);
 

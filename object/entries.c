@@ -84,7 +84,7 @@ static uint8_t never_by_name(const char *name, size_t n)
  * A function that each runtime exports which finds its frames by return addresses: OCaml's and
  * Haskell's collectors, V8, HotSpot.
  */
-static const struct entry_runtime walkers[] = {
+const struct entry_runtime entry_walkers[] = {
 	{"caml_main", "OCaml"},
 	{"hs_init", "Haskell"},
 	{"_ZN2v87Isolate10GetCurrentEv", "V8"},
@@ -157,7 +157,7 @@ static int add_named(struct entries *e, uint64_t at, uint64_t bytes, const char 
 	f.end = bytes && at + bytes > at ? at + bytes : 0;
 	f.is_part = (uint8_t)is_part(name, n);
 	f.never = never_by_name(name, n);
-	e->walks = e->walks ? e->walks : runtime(walkers, name, n);
+	e->walks = e->walks ? e->walks : runtime(entry_walkers, name, n);
 	e->copies = e->copies ? e->copies : runtime(entry_copiers, name, n);
 	return add(e, &f);
 }
@@ -358,13 +358,26 @@ static uint32_t count_rows(const struct entries *e)
 	return 1024 + (nr < UINT32_MAX / 4 ? (uint32_t)nr : 0);
 }
 
-int entries_open(struct entries *e, const uint8_t *file, uint64_t bytes, void *(*get_bytes)(size_t),
-		 void (*put)(void *p, size_t bytes))
+uint32_t entries_symbol_tables(const struct elf_image *image, Elf64_Shdr tables[2])
 {
-	struct entry start = {.never = ENTRY_WHY_START, .source = ENTRY_BY_SYMBOL};
-	int has_symtab = 0, has_dynsym = 0, err;
-	Elf64_Shdr s;
+	int has_symtab = 0, has_dynsym = 0;
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < image->head.e_shnum && nr < 2; i++)
+		/* a good file has one of each */
+		if (!elf_image_section(image, i, &tables[nr]) &&
+		    (tables[nr].sh_type == SHT_SYMTAB
+			     ? !has_symtab++
+			     : tables[nr].sh_type == SHT_DYNSYM && !has_dynsym++))
+			nr++;
+	return nr;
+}
+
+int entries_open_image(struct entries *e, const uint8_t *file, uint64_t bytes,
+		       void *(*get_bytes)(size_t), void (*put)(void *p, size_t bytes))
+{
 	uint32_t i;
+	int err;
 
 	memset(e, 0, sizeof(*e));
 	e->get = get_bytes;
@@ -385,16 +398,24 @@ int entries_open(struct entries *e, const uint8_t *file, uint64_t bytes, void *(
 	/* the map has a byte for each, so it may not be larger than a file of such text would be */
 	if (e->text_lo >= e->text_hi || e->text_hi - e->text_lo > 2 * bytes)
 		return -ENOEXEC;
+	return 0;
+}
+
+int entries_open(struct entries *e, const uint8_t *file, uint64_t bytes, void *(*get_bytes)(size_t),
+		 void (*put)(void *p, size_t bytes))
+{
+	struct entry start = {.never = ENTRY_WHY_START, .source = ENTRY_BY_SYMBOL};
+	Elf64_Shdr tables[2];
+	uint32_t i, nr;
+	int err = entries_open_image(e, file, bytes, get_bytes, put);
+
+	if (err)
+		return err;
 	e->work = 16 * bytes;
 	e->expected = count_rows(e);
-	for (i = 0; i < e->image.head.e_shnum && !err; i++) {
-		/* a good file has one of each */
-		if (elf_image_section(&e->image, i, &s) ||
-		    (s.sh_type == SHT_SYMTAB ? has_symtab++
-					     : s.sh_type != SHT_DYNSYM || has_dynsym++))
-			continue;
-		err = read_symbols(e, &s);
-	}
+	nr = entries_symbol_tables(&e->image, tables);
+	for (i = 0; i < nr && !err; i++)
+		err = read_symbols(e, &tables[i]);
 	start.at = e->image.head.e_entry;
 	if (!err && start.at)
 		err = add(e, &start);

@@ -70,11 +70,15 @@ struct entry {
 #define ENTRIES_BLOCK 16u /* bytes */
 #define ENTRIES_READ  256u
 
-/* What copies stacks elsewhere and back, or walks them, by a function that its object exports. */
+/*
+ * What walks stacks by return addresses, and what copies stacks elsewhere and back: by a function
+ * that its object exports.
+ */
 struct entry_runtime {
 	const char *symbol, *what;
 };
-extern const struct entry_runtime entry_copiers[]; /* the last has no symbol */
+/* the last has no symbol */
+extern const struct entry_runtime entry_walkers[], entry_copiers[];
 
 struct entries {
 	struct elf_image image;

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by entries.c (where functions are) and entry_ways.c (how they are reached) alone. */
+/*
+ * Shared by entries.c (where functions are), entry_ways.c (how they are reached) and ways_file.c
+ * (what was found before) alone.
+ */
 #ifndef VESTIGE_OBJECT_ENTRIES_IMPL_H
 #define VESTIGE_OBJECT_ENTRIES_IMPL_H
 
 #include "object/entries.h"
+
+#define ENTRY_ENDBR_BYTES 4u
+
+/* entries_open() without the functions: the file's head, and where its code is. */
+int entries_open_image(struct entries *e, const uint8_t *file, uint64_t bytes,
+		       void *(*get)(size_t bytes), void (*put)(void *p, size_t bytes));
+
+/* The symbol tables that are read: one of each kind at most. Return: how many. */
+uint32_t entries_symbol_tables(const struct elf_image *image, Elf64_Shdr tables[2]);
 
 /* Call back for each landing pad of each function's table of exceptions. */
 void entries_landing_pads(struct entries *e, void (*fn)(struct entries *e, uint64_t pad));

@@ -7,6 +7,7 @@
  *	VESTIGE_DIR	folder of the area
  *	VESTIGE_SESSION	tag of the area
  *	VESTIGE_AGENT=0	no agent: the process cannot be steered from outside
+ *	VESTIGE_CACHE	    0, or a folder: analyses of files that the tools have kept, hook/ways_cache.h
  *	VESTIGE_UNMODIFIED  functions that were built without a flag, too: hook/redirect.h
  *	VESTIGE_BOOT	"ftrace=function ftrace_filter=a*,b ftrace_notrace=c trace_buf_size=64k
  *			 trace_options=nooverwrite trace_clock=local"; a value may be in "..."
@@ -42,6 +43,7 @@
 #include "engine/hook/graph/graph_stack.h"
 #include "engine/hook/cyg.h"
 #include "engine/hook/redirect.h"
+#include "engine/hook/ways_cache.h"
 #include "engine/hook/sites.h"
 #include "engine/ring/ring.h"
 
@@ -381,6 +383,7 @@ static void start(void)
 	/* such a program was not started to be traced, so its functions have no sites */
 	redirect_choose(env("VESTIGE_UNMODIFIED") || !libc_is_late() ? env("VESTIGE_UNMODIFIED")
 								     : "1");
+	ways_cache_choose(env("VESTIGE_CACHE"), env("XDG_CACHE_HOME"), env("HOME"));
 	if (make_area(&config))
 		return;
 	if (under_valgrind()) {

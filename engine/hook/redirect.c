@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See redirect.h. The file is analysed when its object is scanned. A way is used only where memory
+ * See redirect.h. The file is analysed when its object is scanned, or a tool has kept what that
+ * finds (ways_cache.h). A way is used only where memory
  * has the same bytes as the file, and only while no thread is among the instructions that are
  * replaced: at start, while dlopen() loads the object, or later, when all threads stand still
  * (redirect_live.h). So several instructions may be replaced at once.
@@ -23,6 +24,7 @@
 #include "engine/core/unwind.h"
 #include "engine/hook/text/island_cfi.h"
 #include "engine/hook/text/near_map.h"
+#include "engine/hook/ways_cache.h"
 #include "engine/process/libc.h"
 #include "object/entries.h"
 
@@ -203,6 +205,26 @@ static void report_walker(const struct object *o, const char *what)
 	area_status("no call is wrapped", text, 0);
 }
 
+/* Return: 0, and entries_close() frees; -ENOMEM, -ENOEXEC. */
+static int find_ways(const struct object *o, const struct elf_file *file, struct entries *e)
+{
+	int err;
+
+	if (ways_cache_load(o, file, e, get, put)) {
+		object_row(o)->analysis = AREA_ANALYSIS_CACHED;
+		return 0;
+	}
+	err = entries_open(e, file->map, file->bytes, get, put);
+	if (err)
+		return err;
+	err = entries_find_ways(e);
+	if (err)
+		entries_close(e);
+	else
+		object_row(o)->analysis = AREA_ANALYSIS_MADE;
+	return err;
+}
+
 struct redirect *redirect_scan(struct object *o, const struct elf_file *file, int *err)
 {
 	struct redirect *all, *rows = NULL;
@@ -211,14 +233,9 @@ struct redirect *redirect_scan(struct object *o, const struct elf_file *file, in
 	*err = 0;
 	if (!file->map)
 		return NULL;
-	*err = entries_open(&e, file->map, file->bytes, get, put);
+	*err = find_ways(o, file, &e);
 	if (*err) {
 		*err = *err == -ENOMEM ? -ENOMEM : 0;
-		return NULL;
-	}
-	*err = entries_find_ways(&e);
-	if (*err) {
-		entries_close(&e);
 		return NULL;
 	}
 	all = e.nr ? sys_map_table(rows_bytes(e.nr)) : NULL;

@@ -14,7 +14,6 @@
 #include "object/x86_64/return_slot.h"
 
 #define WINDOW	    INSN_JUMP_BYTES
-#define ENDBR_BYTES 4u
 #define INT3	    0xccu
 #define LEA	    0x8du
 #define SHORT_REACH 127u
@@ -141,7 +140,7 @@ static void see_insn(struct entries *e, uint64_t at, const uint8_t *p, const str
 
 		mark(e, to, BY_BRANCH);
 		/* past endbr64 it is the same call, too */
-		if (in->kind != INSN_CALL && (to == start || to == start + ENDBR_BYTES))
+		if (in->kind != INSN_CALL && (to == start || to == start + ENTRY_ENDBR_BYTES))
 			mark(e, start, LOOPED);
 		return;
 	}
@@ -196,7 +195,7 @@ static void sweep_gap(struct entries *e, uint64_t lo, uint64_t hi)
 		const uint8_t *p = code_at(e, at, &n);
 
 		if (p && insn_decode(&in, p, n < hi - at ? n : hi - at)) {
-			see_insn(e, at, p, &in, UINT64_MAX - 2 * ENDBR_BYTES);
+			see_insn(e, at, p, &in, UINT64_MAX - 2 * ENTRY_ENDBR_BYTES);
 			at += in.bytes;
 		} else {
 			at++;
@@ -399,7 +398,7 @@ static int make_marks(struct entries *e)
 		const struct entry *f = &e->functions[i];
 		uint64_t next = next_start(e, (uint32_t)i);
 
-		want_marks(e, f->at, f->at + ENDBR_BYTES + INSN_MAX_BYTES + WINDOW);
+		want_marks(e, f->at, f->at + ENTRY_ENDBR_BYTES + INSN_MAX_BYTES + WINDOW);
 		if (f->end && f->end < next)
 			want_marks(e, f->end, next);
 	}

@@ -30,7 +30,7 @@ struct fuzz_target {
 
 extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control, fuzz_calls,
 	fuzz_follow, fuzz_probes, fuzz_events, fuzz_synth, fuzz_insn, fuzz_import, fuzz_inject,
-	fuzz_blk, fuzz_ctf, fuzz_entries, fuzz_index, fuzz_net, fuzz_kft, fuzz_uftrace;
+	fuzz_blk, fuzz_ctf, fuzz_entries, fuzz_ways, fuzz_index, fuzz_net, fuzz_kft, fuzz_uftrace;
 
 /* synth.c: the synthetic event that the target `events` has. */
 extern struct synth_event *fuzz_known_synth;

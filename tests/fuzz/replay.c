@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	if (target != &fuzz_control && target != &fuzz_probes && target != &fuzz_events &&
 	    target != &fuzz_synth && target != &fuzz_insn && target != &fuzz_entries &&
 	    target != &fuzz_inject && target != &fuzz_blk && target != &fuzz_net &&
-	    target != &fuzz_kft && mutations &&
+	    target != &fuzz_kft && target != &fuzz_ways && mutations &&
 	    ((!fuzz_file_changes && target != &fuzz_uftrace && target != &fuzz_ctf) ||
 	     !fuzz_file_records)) {
 		fprintf(stderr,

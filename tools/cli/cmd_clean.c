@@ -20,6 +20,7 @@
 #include "tools/blk/blk_record.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/code/ways_cache.h"
 #include "tools/record/kernel.h"
 #include "tools/target/borrowed.h"
 #include "tools/target/image.h"
@@ -125,10 +126,14 @@ static int clean_all(bool dry)
 
 struct clean {
 	const char *limit;
-	bool dry;
+	bool dry, cache;
 };
 
 static const struct flag flags[] = {
+	{'c', "cache", NULL,
+	 "remove what is kept of analyses of programs that were built without a flag, and nothing "
+	 "else",
+	 NULL, offsetof(struct clean, cache)},
 	{'k', "keep", "LIMIT",
 	 "set how much dead processes may leave, and remove nothing: a number of files, a size as "
 	 "500M or 2G, both as 100,2G; all, none or default. Above that the oldest are removed when "
@@ -147,6 +152,10 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (opt.limit && opt.dry)
 		return options_wrong(c, "-n and -k cannot be used together");
+	if (opt.cache && opt.limit)
+		return options_wrong(c, "-c and -k cannot be used together");
+	if (opt.cache)
+		return cmd_end(ways_cache_clean(opt.dry, opt.dry ? tell_would : tell_removed));
 	return cmd_end(opt.limit ? keep(opt.limit) : clean_all(opt.dry));
 }
 

@@ -270,6 +270,9 @@ static void print_object(const struct meta *m, uint32_t i, struct names *names,
 	if (o->nr_functions)
 		printf(" (%u by its table, %u found by scan)", o->nr_from_table, o->nr_from_scan);
 	putchar('\n');
+	if (o->analysis == AREA_ANALYSIS_CACHED)
+		printf("  analysed before   the result was kept (vestige clean --cache removes "
+		       "it)\n");
 	print_hows(m, i, names, f);
 	if (f->all)
 		for (uint32_t k = 0; k < m->nr_functions; k++)

@@ -24,6 +24,8 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/time_ns.h"
+#include "tools/code/object_identity.h"
+#include "tools/code/ways_cache.h"
 #include "tools/target/areas_dir.h"
 #include "tools/target/image.h"
 
@@ -36,6 +38,7 @@
 #define LET_GO_EVERY_NS (100 * NS_PER_MS)
 #define MANY_MEMBERS	64 /* from here on, those that ended are let go early */
 #define VERY_MANY	300
+#define MAX_ANALYSED	1000
 #define MAX_UNFILLED	1000 /* ticks that a file may stay without a header */
 
 int recorder_new(const struct recorder_of *of, struct spool_writer *spool, struct recorder **out)
@@ -61,12 +64,23 @@ static void member_close(struct member *m)
 	free(m->open);
 }
 
+/* It is no error where this cannot be: the files are analysed again then. */
+static void keep_analysed(struct recorder *r)
+{
+	for (size_t i = 0; i < r->nr_analysed; i++) {
+		ways_cache_keep(r->analysed[i].path, r->analysed[i].id, r->analysed[i].id_bytes);
+		free(r->analysed[i].path);
+	}
+	free(r->analysed);
+}
+
 void recorder_free(struct recorder *r)
 {
 	if (!r)
 		return;
 	for (unsigned int i = 0; i < r->nr_members; i++)
 		member_close(&r->members[i]);
+	keep_analysed(r);
 	free(r->members);
 	free(r->copies);
 	free(r->found);
@@ -370,6 +384,31 @@ static void sum_up(struct recorder *r, const struct meta *meta)
 	s->losses.no_growth += l.no_growth;
 }
 
+/* Files that the next start need not analyse. */
+static void note_analysed(struct recorder *r, const struct meta *meta)
+{
+	for (uint32_t i = 0; i < meta->nr_objects; i++) {
+		const struct area_object *o = &meta->objects[i];
+		const char *path = meta_string(meta, o->path);
+		uint32_t n = object_id_bytes(o);
+		struct analysed *a;
+		size_t k = 0;
+
+		if (o->analysis != AREA_ANALYSIS_MADE || !n || *path != '/')
+			continue;
+		while (k < r->nr_analysed && (r->analysed[k].id_bytes != n ||
+					      memcmp(r->analysed[k].id, o->build_id, n) != 0))
+			k++;
+		if (k < r->nr_analysed || k >= MAX_ANALYSED ||
+		    ARRAY_ROOM(r->analysed, r->nr_analysed, r->room_analysed, 16))
+			continue;
+		a = &r->analysed[k];
+		*a = (struct analysed){.path = strdup(path), .id_bytes = n};
+		memcpy(a->id, o->build_id, n);
+		r->nr_analysed += a->path != NULL;
+	}
+}
+
 /*
  * Has its process ended? Seen from another PID namespace it always has. An earlier start in the
  * name is exec's mark on the area of the image that it replaced.
@@ -398,6 +437,7 @@ static void finish_member(struct recorder *r, struct member *m)
 		}
 	}
 	sum_up(r, m->meta);
+	note_analysed(r, m->meta);
 	if (!is_gone(m))
 		give_back(r, m);
 	else if (!fstatat(r->of.dirfd, m->name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == m->dev &&

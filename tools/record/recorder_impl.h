@@ -31,6 +31,13 @@ struct member {
 	bool damaged;
 };
 
+/* A file that a member has analysed itself; it is kept when the recording is whole. */
+struct analysed {
+	char *path;
+	uint8_t id[AREA_BUILD_ID_MAX];
+	uint32_t id_bytes;
+};
+
 struct recorder {
 	struct recorder_of of;
 	uint64_t folder_ns; /* the folder's change that was scanned last; 0: to be scanned again */
@@ -43,6 +50,8 @@ struct recorder {
 	bool counter; /* some member has the stamp counter for its clock */
 	uint64_t clock_ns, let_go_ns;
 	struct recorder_summary sum;
+	struct analysed *analysed;
+	size_t nr_analysed, room_analysed;
 	struct published *found;
 	size_t room_found;
 	unsigned char *copies; /* room for DRAIN_AT_ONCE pages */

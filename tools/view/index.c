@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/base/cache_folder.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
 #include "tools/text/view.h"
@@ -20,7 +21,6 @@
 #define MAX_BYTES   (UINT64_C(8) << 30)
 #define MAX_TEXT    (1u << 20)
 #define MAX_NAMES   (1u << 28)
-#define OF_OTHERS   (S_IRWXG | S_IRWXO)
 #define BUFFER_SIZE (1u << 20)
 #define HUGE_PAGE   (2u << 20)
 #define PIECE	    (256u << 10) /* is hashed while it is in the CPU's cache */
@@ -51,39 +51,9 @@ uint64_t index_hash(const struct index_head *head, const void *data, size_t byte
 
 /* The place. */
 
-static bool is_mine_alone(const char *dir, mode_t others)
-{
-	struct stat st;
-
-	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       !(st.st_mode & others);
-}
-
 static int no_memory(void)
 {
 	return fail(ENOMEM, "out of memory");
-}
-
-/* $XDG_CACHE_HOME/vestige. */
-static int cache_dir(char *dir, size_t bytes)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	bool has_cache = cache && *cache == '/';
-	int n;
-
-	if (!has_cache && (!home || *home != '/'))
-		return fail(EACCES, "there is no folder for an index: HOME is not set");
-	n = snprintf(dir, bytes, "%s%s", has_cache ? cache : home, has_cache ? "" : "/.cache");
-	if (n < 0 || (size_t)n + sizeof("/vestige") > bytes)
-		return fail(ENAMETOOLONG, "the name of the cache folder is too long");
-	if (mkdir(dir, 0700) && errno != EEXIST)
-		return fail_errno(errno, "cannot make %s", dir);
-	strcat(dir, "/vestige");
-	if (mkdir(dir, 0700) && errno != EEXIST)
-		return fail_errno(errno, "cannot make %s", dir);
-	if (!is_mine_alone(dir, OF_OTHERS))
-		return fail(EACCES, "%s is not a folder of this user's alone (chmod 700)", dir);
-	return 0;
 }
 
 int index_place(const char *path, struct index_id *id, char **out)
@@ -102,9 +72,9 @@ int index_place(const char *path, struct index_id *id, char **out)
 					(uint64_t)st.st_mtim.tv_nsec};
 	slash = strrchr(real, '/');
 	snprintf(dir, sizeof(dir), "%.*s", slash == real ? 1 : (int)(slash - real), real);
-	if (is_mine_alone(dir, S_IWGRP | S_IWOTH))
+	if (folder_is_mine(dir, S_IWGRP | S_IWOTH))
 		return asprintf(out, "%s.index", real) < 0 ? (*out = NULL, no_memory()) : 0;
-	err = cache_dir(dir, sizeof(dir));
+	err = cache_folder(dir, sizeof(dir));
 	if (err)
 		return err;
 	return asprintf(out, "%s/%llx-%llx.index", dir, (unsigned long long)id->dev,
