@@ -48,10 +48,11 @@ struct line_event {
 	struct dat_field func, depth, calltime, rettime, caller, id, buf;
 };
 
+/* What a line begins with: a thread's name and number. */
 struct comm {
 	int32_t pid;
 	uint8_t bytes, known;
-	char text[22];
+	char text[42];
 };
 
 struct line {
@@ -66,6 +67,9 @@ struct line {
 	size_t room;
 	struct tep_record tr;
 	struct comm comms[COMM_SLOTS];
+	uint64_t seconds; /* of the last time, */
+	char second_text[24];
+	unsigned int second_bytes; /* and as text, with a blank and a point; 0: none yet */
 };
 
 uint64_t line_number(const struct line *l, const void *at, unsigned int bytes)
@@ -383,25 +387,6 @@ bool line_is_stack(struct line *l, const struct record *rec)
 	return e && is_stack(e);
 }
 
-/* Its thread's name; plug-ins learn some while records are printed. */
-static const struct comm *comm_of(struct line *l, int32_t pid)
-{
-	struct comm *c = &l->comms[((uint32_t)pid * 2654435761u) >> 22 & (COMM_SLOTS - 1)];
-	const char *name;
-	size_t n;
-
-	if (c->known && c->pid == pid)
-		return c;
-	name = tep_data_comm_from_pid(l->tep, pid);
-	n = strnlen(name, 16);
-	memcpy(c->text, name, n);
-	control_clean(c->text, n, '?');
-	c->bytes = (uint8_t)n;
-	c->pid = pid;
-	c->known = strcmp(name, "<...>") != 0;
-	return c;
-}
-
 static char *put_blanks(char *p, int n)
 {
 	for (; n > 0; n--)
@@ -409,29 +394,58 @@ static char *put_blanks(char *p, int n)
 	return p;
 }
 
+/* Its thread's name and number; plug-ins learn some names while records are printed. */
+static const struct comm *comm_of(struct line *l, int32_t pid)
+{
+	struct comm *c = &l->comms[((uint32_t)pid * 2654435761u) >> 22 & (COMM_SLOTS - 1)];
+	int width = l->opt->latency ? 8 : 16;
+	char *p = c->text, *pid_at;
+	const char *name;
+	size_t n;
+
+	if (c->known && c->pid == pid)
+		return c;
+	name = tep_data_comm_from_pid(l->tep, pid);
+	n = strnlen(name, (size_t)width);
+	p = put_blanks(p, width - (int)n);
+	memcpy(p, name, n);
+	control_clean(p, n, '?');
+	p += n;
+	*p++ = '-';
+	pid_at = p;
+	if (pid < 0)
+		*p++ = '-';
+	p = number_put(p, pid < 0 ? -(uint64_t)(int64_t)pid : (uint64_t)pid);
+	p = put_blanks(p, 5 - (int)(p - pid_at));
+	*p++ = ' ';
+	c->bytes = (uint8_t)(p - c->text);
+	c->pid = pid;
+	c->known = strcmp(name, "<...>") != 0;
+	return c;
+}
+
+static char *put_seconds(struct line *l, char *p, uint64_t seconds)
+{
+	if (seconds != l->seconds || !l->second_bytes) {
+		char *to = l->second_text;
+
+		*to++ = ' ';
+		to = number_right(to, seconds, 5);
+		*to++ = '.';
+		l->seconds = seconds;
+		l->second_bytes = (unsigned int)(to - l->second_text);
+	}
+	memcpy(p, l->second_text, sizeof(l->second_text));
+	return p + l->second_bytes;
+}
+
 void line_head(struct line *l, struct out *o, const struct record *rec, uint64_t ts, bool in_ns)
 {
 	const struct comm *c = comm_of(l, rec->pid);
-	char *p = out_room(o, 160), *pid_at;
+	char *p = out_room(o, 160);
 
-	if (l->opt->latency) {
-		unsigned int n = c->bytes < 8 ? c->bytes : 8;
-
-		p = put_blanks(p, 8 - (int)n);
-		memcpy(p, c->text, n);
-		p += n;
-	} else {
-		p = put_blanks(p, 16 - (int)c->bytes);
-		memcpy(p, c->text, c->bytes);
-		p += c->bytes;
-	}
-	*p++ = '-';
-	pid_at = p;
-	if (rec->pid < 0)
-		*p++ = '-';
-	p = number_put(p, rec->pid < 0 ? -(uint64_t)(int64_t)rec->pid : (uint64_t)rec->pid);
-	p = put_blanks(p, 5 - (int)(p - pid_at));
-	*p++ = ' ';
+	memcpy(p, c->text, sizeof(c->text));
+	p += c->bytes;
 	if (l->opt->latency) {
 		p = number_right(p, rec->cpu, 3);
 		out_done(o, p);
@@ -452,16 +466,12 @@ void line_head(struct line *l, struct out *o, const struct record *rec, uint64_t
 	if (!in_ns) {
 		p = number_right(p, ts, 12);
 	} else if (l->opt->nanoseconds) {
-		*p++ = ' ';
-		p = number_right(p, ts / 1000000000, 5);
-		*p++ = '.';
+		p = put_seconds(l, p, ts / 1000000000);
 		p = number_zeros(p, ts % 1000000000, 9);
 	} else {
 		uint64_t us = (ts + 500) / 1000;
 
-		*p++ = ' ';
-		p = number_right(p, us / 1000000, 5);
-		*p++ = '.';
+		p = put_seconds(l, p, us / 1000000);
 		p = number_six(p, (uint32_t)(us % 1000000));
 	}
 	*p++ = ':';

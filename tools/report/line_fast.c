@@ -307,10 +307,8 @@ void line_fast_free(struct line_fast *f)
 
 static char *put_hex(char *p, uint64_t v, unsigned int width, char fill)
 {
-	unsigned int digits = 1;
+	unsigned int digits = (67u - (unsigned int)__builtin_clzll(v | 1)) / 4;
 
-	while (digits < 16 && v >> (4 * digits))
-		digits++;
 	for (; width > digits; width--)
 		*p++ = fill;
 	for (unsigned int i = digits; i-- > 0;)

@@ -21,13 +21,20 @@ static inline unsigned int number_width(uint64_t v)
 	return n + (v >= 10) + (v >= 100) + (v >= 1000);
 }
 
+static const char number_pairs[] = "00010203040506070809101112131415161718192021222324"
+				   "25262728293031323334353637383940414243444546474849"
+				   "50515253545556575859606162636465666768697071727374"
+				   "75767778798081828384858687888990919293949596979899";
+
 /* %0*u: the last @width digits of @v. */
 static inline char *number_zeros(char *p, uint64_t v, unsigned int width)
 {
-	unsigned int i;
+	unsigned int i = width;
 
-	for (i = width; i-- > 0; v /= 10)
-		p[i] = (char)('0' + v % 10);
+	for (; i >= 2; i -= 2, v /= 100)
+		memcpy(p + i - 2, number_pairs + 2 * (v % 100), 2);
+	if (i)
+		*p = (char)('0' + v % 10);
 	return p + width;
 }
 
@@ -50,14 +57,9 @@ static inline char *number_right(char *p, uint64_t v, unsigned int width)
 /* %06u */
 static inline char *number_six(char *p, uint32_t v)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-				    "25262728293031323334353637383940414243444546474849"
-				    "50515253545556575859606162636465666768697071727374"
-				    "75767778798081828384858687888990919293949596979899";
-
-	memcpy(p, pairs + 2 * (v / 10000 % 100), 2);
-	memcpy(p + 2, pairs + 2 * (v / 100 % 100), 2);
-	memcpy(p + 4, pairs + 2 * (v % 100), 2);
+	memcpy(p, number_pairs + 2 * (v / 10000 % 100), 2);
+	memcpy(p + 2, number_pairs + 2 * (v / 100 % 100), 2);
+	memcpy(p + 4, number_pairs + 2 * (v % 100), 2);
 	return p + 6;
 }
 
