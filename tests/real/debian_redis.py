@@ -38,11 +38,14 @@ def prepare():
 def run(it, full, only, env, folder):
     # the tests write below their own folder
     shutil.copytree(it, f"{folder}/redis", symlinks=True)
+    # two runs at a time look for free ports in different places
+    ports = ["--baseport", str(20100 + os.getpid() % 90 * 100), "--portcount", "60"]
     verdicts = {}
     for unit in FULL_UNITS if full else SHORT_UNITS:
         if only and not any(t.split()[0] == unit for t in only):
             continue
-        status, text = real.output(["/usr/bin/tclsh", "tests/test_helper.tcl", "--single", unit, "--clients", "1"], WAIT_S, cwd=f"{folder}/redis", env=env)
+        status, text = real.output(["/usr/bin/tclsh", "tests/test_helper.tcl", "--single", unit, "--clients", "1", *ports], WAIT_S,
+                                   cwd=f"{folder}/redis", env=env)
         text = re.sub(r"\x1b\[[\d;]*m", "", text)
         verdicts[f"{unit} all"] = "ok" if status == 0 else f"status {status}"
         for word, name in re.findall(r"^\[(ok|err|skip|exception|timeout)\]: (.*)$", text, re.M):
