@@ -121,7 +121,8 @@ static bool take_field(struct message *m, struct field *f)
 
 static struct message within(const struct field *f)
 {
-	return (struct message){f->p, f->bytes ? f->p + f->bytes : f->p, false}; /* NULL of a number */
+	/* NULL of a number */
+	return (struct message){f->p, f->bytes ? f->p + f->bytes : f->p, false};
 }
 
 static int damaged(const char *what)
