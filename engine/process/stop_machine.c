@@ -180,22 +180,9 @@ static uint64_t status_field(const char *text, const char *name)
 	return value;
 }
 
-/* Whether a signal is pending that the thread will take: then its call ends with EINTR anyway. */
-static int has_signal(const struct stop *s, const struct stopped_thread *t)
+static void let_go(const struct stopped_thread *t)
 {
-	char text[STATUS_BYTES];
-
-	if (t->signal || thread_list_read_in(s->folder, t->tid, "status", text, sizeof(text)) <= 0)
-		return 1;
-	return (status_field(text, "SigPnd:") | status_field(text, "ShdPnd:")) &
-			       ~status_field(text, "SigBlk:")
-		       ? 1
-		       : 0;
-}
-
-static void let_go(const struct stop *s, const struct stopped_thread *t)
-{
-	if (stop_ends_call(arch_ptrace_interrupted(t->tid)) && !has_signal(s, t))
+	if (stop_ends_call(arch_ptrace_interrupted(t->tid)))
 		arch_ptrace_again(t->tid);
 	do_ptrace(PTRACE_DETACH, t->tid, t->signal);
 }
@@ -227,7 +214,7 @@ static void let_late_go(const struct stop *s, struct stopped_thread *t, uint64_t
 		look(t);
 	}
 	if (t->state == STATE_STOPPED)
-		let_go(s, t);
+		let_go(t);
 }
 
 /* In the child. The kernel detaches the rest when the child ends. */
@@ -246,7 +233,7 @@ static void run(void *arg)
 	s->err = err;
 	for (i = 0; i < s->nr; i++)
 		if (s->threads[i].state == STATE_STOPPED)
-			let_go(s, &s->threads[i]);
+			let_go(&s->threads[i]);
 	until = sys_now_ns() + LATE_NS;
 	for (i = 0; i < s->nr; i++)
 		if (s->threads[i].state == STATE_RUNS)

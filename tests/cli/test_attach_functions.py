@@ -4,9 +4,11 @@
 the programs print is as without."""
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -406,6 +408,62 @@ def test_waits_go_on(w):
         status, out = p.end()
         assert status == 0 and set(out.splitlines()) == {"epoll_wait 0", "sigtimedwait 0", "wrong 0"}, (status, out)
     w.run("clean")
+
+
+# A thread that waits counts the handler's runs and the waits that a handler has ended.
+ENDED_WAITS = r"""
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#define F(n) __attribute__((noipa)) int f##n(int i) { return i + n; }
+F(10) F(11) F(12) F(13) F(14) F(15) F(16) F(17) F(20) F(21) F(22) F(23) F(24) F(25) F(26) F(27)
+static volatile int runs;
+static void handler(int sig) { (void)sig; runs++; }
+int main(void)
+{
+	struct sigaction act = {.sa_handler = handler};
+	struct epoll_event e;
+	int fd = epoll_create1(0), n = 0;
+
+	sigaction(SIGUSR1, &act, NULL);
+	dprintf(1, "ready\n");
+	while (epoll_wait(fd, &e, 1, -1) < 0 && errno == EINTR)
+		dprintf(1, "%d %d\n", ++n, runs);
+	return 1;
+}
+"""
+
+
+def test_a_handler_ends_a_wait(w):
+    """A signal that comes while a stop ends, before the thread runs again, ends its wait as any other. The thread has a low
+    priority on a busy CPU. What the kernel itself loses stays: where it takes the CPU from the thread between its look for
+    signals and the call that begins again."""
+    w.compile("ended", ENDED_WAITS, PLAIN, "-O2")
+    cpu, lost = min(os.sched_getaffinity(0)), 0
+    hog = subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"])
+    p = subprocess.Popen(["./ended"], cwd=w.dir, env=w.env, stdout=subprocess.PIPE, text=True)
+    try:
+        assert p.stdout.readline() == "ready\n"
+        w.run("attach", p.pid)
+        os.sched_setaffinity(p.pid, [cpu])
+        os.setpriority(os.PRIO_PROCESS, p.pid, 19)
+        for n in range(16):
+            w.run("start", "-P", p.pid, "-l", f"f{1 + n // 8}{n % 8}")
+            os.kill(p.pid, signal.SIGUSR1)
+            if select.select([p.stdout], [], [], 5)[0]:
+                assert p.stdout.readline() == f"{n + 1 - lost} {n + 1}\n"
+            else:
+                lost += 1
+    finally:
+        for q in hog, p:
+            q.kill()
+            q.wait()
+        p.stdout.close()
+    w.run("clean")
+    assert lost <= 2, f"{lost} of 16 signals have not ended the wait"
 
 
 # Calls zlib in four threads; it is loaded before a line comes, or then. A second line ends it.

@@ -142,7 +142,7 @@ static int find_code(struct attach *a)
 	int ret;
 
 	if (!r)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	r->pid = a->pid;
 	ret = attach_each_map(a->pid, find_room, r);
 	a->call.code = r->at;

@@ -109,6 +109,6 @@ int attach_cgroup(const char *name, int **pids, size_t *nr)
 	*pids = walk.pids;
 	*nr = walk.nr;
 	if (walk.no_memory)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	return walk.nr ? 0 : fail(ESRCH, "there is no process in %s", walk.path);
 }

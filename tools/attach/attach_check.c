@@ -60,7 +60,7 @@ int attach_each_map(int pid, int (*fn)(const struct attach_map *m, void *arg), v
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = m ? fopen(path, "re") : NULL;
 	if (!f) {
-		ret = m ? no_process(pid, errno) : fail(ENOMEM, "no memory");
+		ret = m ? no_process(pid, errno) : fail(ENOMEM, "out of memory");
 		free(m);
 		return ret;
 	}

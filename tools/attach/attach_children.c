@@ -102,7 +102,7 @@ static struct child *find(struct followed_children *f, int pid)
 static int add(struct followed_children *f, int pid, int parent)
 {
 	if (ARRAY_ROOM(f->rows, f->nr, f->room, 16))
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	f->rows[f->nr++] = (struct child){.pid = pid, .parent = parent, .until = try_until(f)};
 	return 0;
 }
@@ -128,7 +128,7 @@ static int look_for_children(struct followed_children *f)
 				err = add(f, pid, parent);
 		}
 		if (!err && ARRAY_ROOM(now, nr, room, 256))
-			err = fail(ENOMEM, "no memory");
+			err = fail(ENOMEM, "out of memory");
 		if (!err)
 			now[nr++] = pid;
 	}

@@ -300,7 +300,7 @@ int attach_points_open(int pid, struct attach_points **points, struct attach_fun
 
 	*f = (struct attach_functions){0};
 	if (!p)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	p->pid = pid;
 	opened_below = image_other_root(pid) ? pid : 0;
 	p->dwfl = dwfl_begin(&callbacks);

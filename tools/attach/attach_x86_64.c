@@ -263,9 +263,11 @@ void attach_restart(int tid)
 {
 	struct user_regs_struct r;
 
-	/* the kernel itself restarts all but these */
-	if (!get(tid, &r) && (long)r.rax == -EINTR && restarted(&r))
+	/* the kernel itself restarts all but these, and none that a handler has ended */
+	if (!get(tid, &r) && (long)r.rax == -EINTR && stop_ends_call((long)r.orig_rax)) {
+		r.rax = (uint64_t)RESTARTNOHAND;
 		set(tid, &r);
+	}
 }
 
 static int read_mask(int tid, uint64_t *mask)

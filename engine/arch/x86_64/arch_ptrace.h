@@ -31,7 +31,8 @@ static inline int arch_ptrace_regs(int tid, uint64_t *ip, uint64_t *before, uint
 
 /*
  * arch_ptrace_interrupted() - the number of the system call that gives a stopped tracee EINTR when it
- * goes on, or -1. arch_ptrace_again(): it begins again instead. Return: 0 or -errno.
+ * goes on, or -1. arch_ptrace_again(): it begins again instead, unless a signal's handler runs before: the
+ * value by which the kernel does that (ERESTARTNOHAND of linux/errno.h). Return: 0 or -errno.
  */
 static inline long arch_ptrace_interrupted(int tid)
 {
@@ -46,9 +47,7 @@ static inline int arch_ptrace_again(int tid)
 	struct user_regs_struct r = {0};
 	long err = arch_raw_syscall(SYS_ptrace, ARCH_PTRACE_GETREGS, tid, 0, (long)&r, 0, 0);
 
-	r.rax = r.orig_rax;
-	r.rip -= 2;
-	r.orig_rax = UINT64_MAX;
+	r.rax = (uint64_t)-514;
 	if (!err)
 		err = arch_raw_syscall(SYS_ptrace, ARCH_PTRACE_SETREGS, tid, 0, (long)&r, 0, 0);
 	return (int)err;
