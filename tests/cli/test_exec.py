@@ -228,5 +228,13 @@ def test_ends_of_threads_and_of_the_program(w):
     assert max(ends[n] for n in ("inner", "outer", "canceled", "cancels")) < ends["main"] - 300e6, ends
 
 
+def test_the_name_is_the_later_images(w):
+    """Of two images of one process the name of the later one stays, in whatever order their areas are found."""
+    for _ in range(10):
+        w.run("record", "-q", "-e", "raw_syscalls:sys_enter", "-o", "e.dat", "--", "bash", "-c", "exec sort /dev/null")
+        names = set(re.findall(r"^ *(\S+)-\d+ +\[", w.run("report", "e.dat").stdout.decode(), re.M))
+        assert names == {"sort"}, names
+
+
 if __name__ == "__main__":
     main(globals())

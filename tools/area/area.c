@@ -120,7 +120,7 @@ int area_done_fit(struct area_done *d, const struct meta *m)
 		return 0;
 	more = realloc(d->seq, (size_t)m->nr_pages * sizeof(*more));
 	if (!more)
-		return fail(ENOMEM, "no memory for %u pages", m->nr_pages);
+		return fail(ENOMEM, "out of memory for %u pages", m->nr_pages);
 	memset(more + d->nr, 0, (m->nr_pages - d->nr) * sizeof(*more));
 	d->seq = more;
 	d->nr = m->nr_pages;
@@ -303,7 +303,7 @@ static int add_share(struct pages *p, uint32_t member, const struct area *a,
 	int err = 0;
 
 	if (!descs)
-		return fail(ENOMEM, "%s: no memory", a->path);
+		return fail(ENOMEM, "%s: out of memory", a->path);
 	for (uint32_t at = 0; at < s->nr && err >= 0; at += DESC_CHUNK) {
 		uint32_t nr = s->nr - at < DESC_CHUNK ? s->nr - at : DESC_CHUNK;
 		ssize_t n = pread(a->fd, descs, (size_t)nr * stride,
@@ -416,7 +416,7 @@ static int open_one(const char *path, bool snapshot, struct area **out, struct m
 		free(a);
 		meta_free(*meta);
 		close(fd);
-		return fail(ENOMEM, "%s: no memory", path);
+		return fail(ENOMEM, "%s: out of memory", path);
 	}
 	a->fd = fd;
 	a->head = (*meta)->head;
@@ -490,7 +490,7 @@ static int gather(const char *const *paths, unsigned int nr, bool snapshot, stru
 	int err = 0;
 
 	if (!all)
-		return fail(ENOMEM, "no memory for %u areas", nr);
+		return fail(ENOMEM, "out of memory for %u areas", nr);
 	source.arg = all;
 	*out = pages_new(&source);
 	if (!*out)

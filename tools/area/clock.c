@@ -93,7 +93,7 @@ static int make_lines(struct clock *c, struct area_clock *pairs, size_t nr)
 	}
 	c->lines = calloc(nr - 1, sizeof(*c->lines));
 	if (!c->lines)
-		return fail(ENOMEM, "no memory for %zu clock pairs", nr);
+		return fail(ENOMEM, "out of memory for %zu clock pairs", nr);
 	c->nr_lines = nr - 1;
 	for (size_t i = 0; i + 1 < nr; i++)
 		c->lines[i] = line_between(&pairs[i], &pairs[i + 1]);
@@ -110,7 +110,7 @@ int clock_make(struct clock *c, struct area_clock *pairs, size_t nr)
 	if (nr)
 		qsort(pairs, nr, sizeof(*pairs), by_stamp);
 	once = copy_once(pairs, &nr);
-	ret = once ? make_lines(c, once, nr) : fail(ENOMEM, "no memory for clock pairs");
+	ret = once ? make_lines(c, once, nr) : fail(ENOMEM, "out of memory for clock pairs");
 	free(once);
 	return ret;
 }

@@ -206,7 +206,7 @@ int follow_add(struct follow *f, const struct followed *what)
 		m->path = strdup(what->path);
 	if (!more || !m || !m->path) {
 		free(m);
-		return fail(ENOMEM, "no memory to follow %s", what->path);
+		return fail(ENOMEM, "out of memory to follow %s", what->path);
 	}
 	m->what = *what;
 	m->number = f->nr_members;
@@ -222,7 +222,7 @@ int follow_open(const struct followed *what, bool names, struct follow **out)
 	int err;
 
 	if (!f)
-		return fail(ENOMEM, "no memory to follow %s", what->path);
+		return fail(ENOMEM, "out of memory to follow %s", what->path);
 	f->names = names;
 	err = follow_add(f, what);
 	if (!err)

@@ -62,7 +62,7 @@ static int each_of_share(const struct member *m, const struct area_share *s,
 		return 0;
 	descs = malloc((size_t)DESC_CHUNK * stride);
 	if (!descs)
-		return fail(ENOMEM, "%s: no memory", m->path);
+		return fail(ENOMEM, "%s: out of memory", m->path);
 	for (uint32_t at = 0; at < s->nr && ret >= 0; at += DESC_CHUNK) {
 		uint32_t nr = s->nr - at < DESC_CHUNK ? s->nr - at : DESC_CHUNK;
 		ssize_t n = pread(m->fd, descs, (size_t)nr * stride,

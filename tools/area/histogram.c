@@ -70,7 +70,7 @@ static int take_about(const struct source *s, struct histogram *h)
 	h->fields = calloc(h->nr_fields + 1u, sizeof(*h->fields));
 	h->names = calloc(h->nr_fields + 1u, sizeof(*h->names));
 	if (!h->fields || !h->names)
-		return fail(ENOMEM, "no memory for a histogram");
+		return fail(ENOMEM, "out of memory for a histogram");
 	for (uint32_t i = 0; i < h->nr_fields; i++) {
 		memcpy(&h->fields[i], (const char *)a->fields + (size_t)i * a->field_bytes,
 		       sizeof(*h->fields));
@@ -100,7 +100,7 @@ static int read_about(const struct source *s, uint64_t at, struct histogram *h)
 		return damaged(s);
 	h->about = calloc(1, (size_t)head.bytes + 1);
 	if (!h->about)
-		return fail(ENOMEM, "no memory for a histogram");
+		return fail(ENOMEM, "out of memory for a histogram");
 	err = read_room(s, h->about, head.bytes, at);
 	h->about->bytes = head.bytes;
 	return err ? err : take_about(s, h);
@@ -130,7 +130,7 @@ static int read_rows(const struct source *s, uint64_t at, const struct area_hist
 	int err;
 
 	if (!slots)
-		return fail(ENOMEM, "no memory for a histogram");
+		return fail(ENOMEM, "out of memory for a histogram");
 	err = read_room(s, slots, (uint64_t)map->nr_slots * sizeof(*slots), at + map->slots_at);
 	for (uint32_t i = 0; i < map->nr_slots && !err; i++)
 		if (slots[i] <= map->nr_rows && slots[i] > most)
@@ -141,7 +141,7 @@ static int read_rows(const struct source *s, uint64_t at, const struct area_hist
 	if (!err) {
 		all = malloc((size_t)most * map->row_bytes + 1);
 		h->rows = malloc((size_t)most * map->row_bytes + 1);
-		err = all && h->rows ? 0 : fail(ENOMEM, "no memory for a histogram");
+		err = all && h->rows ? 0 : fail(ENOMEM, "out of memory for a histogram");
 	}
 	if (!err)
 		err = read_room(s, all, (uint64_t)most * map->row_bytes, at + map->rows_at);
@@ -261,7 +261,7 @@ int histograms_load(int fd, const struct meta *m, uint64_t bytes, const char *sy
 		s.room_bytes = bytes - room->offset;
 	out->at = calloc(nr + 1u, sizeof(*out->at));
 	if (!out->at)
-		return fail(ENOMEM, "no memory for histograms");
+		return fail(ENOMEM, "out of memory for histograms");
 	for (uint32_t i = 0; i < nr && ret >= 0; i++) {
 		ret = read_one(&s, m, i, id, &out->at[out->nr]);
 		out->nr += ret > 0;

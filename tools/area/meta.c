@@ -200,7 +200,7 @@ static int load_table(struct meta *m, int fd, uint64_t base, int id, const char 
 	/* One byte more than needed: tables of bytes end with NUL. */
 	buf = calloc(1, (size_t)t->count * stride + 1);
 	if (!buf)
-		return fail(ENOMEM, "%s: no memory for %u %s", what, t->count, k->name);
+		return fail(ENOMEM, "%s: out of memory for %u %s", what, t->count, k->name);
 	if (t->count) {
 		err = read_all(fd, buf, (size_t)t->count * stride, base + t->offset, what);
 		if (err) {
@@ -257,7 +257,7 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 			     : fail(EAGAIN, "%s is empty: its engine has not started", what);
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return fail(ENOMEM, "%s: no memory", what);
+		return fail(ENOMEM, "%s: out of memory", what);
 	err = read_all(fd, &m->head, bytes < sizeof(m->head) ? bytes : sizeof(m->head), base, what);
 	if (!err)
 		err = meta_check_head(&m->head, bytes, what);
@@ -347,7 +347,7 @@ int meta_pack(const struct meta *m, void **out, size_t *bytes)
 	head.pages_offset = 0;
 	buf = calloc(1, size);
 	if (!buf)
-		return fail(ENOMEM, "no memory for %zu bytes of tables", size);
+		return fail(ENOMEM, "out of memory for %zu bytes of tables", size);
 	memcpy(buf, &head, sizeof(head));
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
 		const struct area_table *t = AREA_TABLE(&head, i);

@@ -98,7 +98,7 @@ int object_space_add(struct object_space *s, const struct meta *m, uint32_t i)
 	if (!o) {
 		o = realloc(s->objects, (s->nr + 1) * sizeof(*o));
 		if (!o)
-			return fail(ENOMEM, "no memory for %zu objects", s->nr);
+			return fail(ENOMEM, "out of memory for %zu objects", s->nr);
 		s->objects = o;
 		key.number = (int)s->nr;
 		o = &s->objects[s->nr++];
@@ -120,7 +120,7 @@ int object_space_add(struct object_space *s, const struct meta *m, uint32_t i)
 	functions =
 		realloc(o->functions, (o->nr_functions + row->nr_functions) * sizeof(*functions));
 	if (!functions)
-		return fail(ENOMEM, "no memory for %u functions", row->nr_functions);
+		return fail(ENOMEM, "out of memory for %u functions", row->nr_functions);
 	o->functions = functions;
 	for (uint32_t f = 0; f < row->nr_functions; f++)
 		functions[o->nr_functions++] = m->functions[row->first_function + f].offset;
@@ -131,7 +131,7 @@ int object_space_assign(struct object_space *s)
 {
 	s->by_number = calloc(s->nr + 1, sizeof(*s->by_number));
 	if (!s->by_number)
-		return fail(ENOMEM, "no memory for %zu objects", s->nr);
+		return fail(ENOMEM, "out of memory for %zu objects", s->nr);
 	if (s->nr)
 		qsort(s->objects, s->nr, sizeof(*s->objects), compare_sort);
 	for (size_t i = 0; i < s->nr; i++) {
@@ -195,7 +195,7 @@ static void emit(struct emit *e, uint64_t addr, char type, const char *name)
 {
 	if (!e->err &&
 	    symbols_add(e->symbols, object_space_addr(e->base, addr), type, name, e->module))
-		e->err = fail(ENOMEM, "no memory for symbols");
+		e->err = fail(ENOMEM, "out of memory for symbols");
 }
 
 static bool has_symbol(const struct elf_code *code, uint64_t addr)
@@ -293,7 +293,7 @@ static int add_unnamed(const struct object *o, struct elf_code *code)
 		if (known)
 			continue;
 		if (elf_code_add(code, &s, elf_code_unnamed(name, path, s.addr)))
-			return fail(ENOMEM, "no memory for the symbols of %s", o->path);
+			return fail(ENOMEM, "out of memory for the symbols of %s", o->path);
 	}
 	if (code->nr_symbols > named)
 		keep_best(code);
@@ -418,7 +418,7 @@ int object_space_paths(const struct object_space *s, struct symbols *symbols)
 		const struct object *o = &s->objects[i];
 
 		if (o->path[0] == '/' && symbols_add_object(symbols, o->base, o->path))
-			return fail(ENOMEM, "no memory for objects");
+			return fail(ENOMEM, "out of memory for objects");
 	}
 	return 0;
 }

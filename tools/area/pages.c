@@ -23,7 +23,7 @@ struct pages *pages_new(const struct pages_source *source)
 
 	if (!p) {
 		source->close(source->arg);
-		fail(ENOMEM, "no memory");
+		fail(ENOMEM, "out of memory");
 		return NULL;
 	}
 	p->source = *source;
@@ -86,7 +86,7 @@ int pages_set_member(struct pages *p, uint32_t member, struct meta *m)
 
 		if (!more) {
 			meta_free(m);
-			return fail(ENOMEM, "no memory for %u processes", member);
+			return fail(ENOMEM, "out of memory for %u processes", member);
 		}
 		memset(more + p->nr_members, 0, (member + 1 - p->nr_members) * sizeof(*more));
 		p->members = more;
@@ -96,7 +96,7 @@ int pages_set_member(struct pages *p, uint32_t member, struct meta *m)
 		p->members[member] = calloc(1, sizeof(struct member));
 		if (!p->members[member]) {
 			meta_free(m);
-			return fail(ENOMEM, "no memory for a process");
+			return fail(ENOMEM, "out of memory for a process");
 		}
 	}
 	meta_free(p->members[member]->meta);
@@ -137,7 +137,7 @@ bool pages_clock(const struct pages *p, size_t i, struct area_clock *pair)
 int pages_add_clock(struct pages *p, const struct area_clock *pair)
 {
 	if (ARRAY_ROOM(p->pairs, p->nr_pairs, p->room_pairs, 64))
-		return fail(ENOMEM, "no memory for more than %zu clock pairs", p->nr_pairs);
+		return fail(ENOMEM, "out of memory for more than %zu clock pairs", p->nr_pairs);
 	p->pairs[p->nr_pairs++] = *pair;
 	return 0;
 }
@@ -182,7 +182,8 @@ static int add_ref(struct pages *p, uint32_t member, const struct page_head *hea
 	if (p->grow)
 		return grow_add(p, &ref);
 	if (ARRAY_ROOM(p->refs, p->nr_refs, p->room_refs, 1024))
-		return fail(ENOMEM, "no memory for an index of more than %zu pages", p->nr_refs);
+		return fail(ENOMEM, "out of memory for an index of more than %zu pages",
+			    p->nr_refs);
 	p->refs[p->nr_refs++] = ref;
 	return 1;
 }

@@ -154,7 +154,7 @@ int ahead_new(const struct pages *p, struct ahead **out)
 			free(a->queues);
 		}
 		free(a);
-		return fail(ENOMEM, "no memory for the pages of %u CPUs", nr_cpus);
+		return fail(ENOMEM, "out of memory for the pages of %u CPUs", nr_cpus);
 	}
 	for (unsigned int cpu = 0, nr = 0; cpu < nr_cpus; cpu++) {
 		pages_cpu_refs(p, cpu, &first, &end);
@@ -267,7 +267,7 @@ int ahead_take(struct ahead *a, unsigned int cpu, struct open_page **out, uint32
 	*gone = r->gone;
 	err = r->err;
 	if (err)
-		fail(-err, "%s", r->why ? r->why : "no memory");
+		fail(-err, "%s", r->why ? r->why : "out of memory");
 	free(r->why);
 	return err;
 }

@@ -98,9 +98,9 @@ static int add_format(struct gather *g, const char *system, const char *text, ui
 	int n = asprintf(&copy, "%.*sID: %u%s", (int)(line - text), text, id, rest);
 
 	if (n < 0)
-		return fail(ENOMEM, "no memory for the format of an event");
+		return fail(ENOMEM, "out of memory for the format of an event");
 	if (formats_add(&g->p->formats, &unused, system, copy, (size_t)n))
-		return fail(ENOMEM, "no memory for the format of an event");
+		return fail(ENOMEM, "out of memory for the format of an event");
 	g->used[id] = true;
 	return 0;
 }
@@ -173,7 +173,7 @@ static int add_event(struct gather *g, struct member *mb, const struct area_even
 	if (!mb->events)
 		mb->events = calloc(NR_IDS, sizeof(*mb->events));
 	if (!mb->events)
-		return fail(ENOMEM, "no memory for events");
+		return fail(ENOMEM, "out of memory for events");
 	mb->events[e->id] = (uint16_t)id;
 	return 0;
 }
@@ -308,7 +308,7 @@ int pages_find_codes(struct pages *p, const struct formats *fs)
 {
 	p->codes = calloc(NR_IDS, sizeof(*p->codes));
 	if (!p->codes)
-		return fail(ENOMEM, "no memory for events");
+		return fail(ENOMEM, "out of memory for events");
 	for (size_t i = 0; i < fs->nr; i++)
 		if (fs->at[i].id >= 0 && (uint32_t)fs->at[i].id < NR_IDS) {
 			find_codes(&p->codes[fs->at[i].id], fs->at[i].text);
@@ -325,7 +325,7 @@ static int parse(struct pages *p)
 	p->reader.tep = formats_handle_new(p->reader.symbols, 8, false);
 	if (!wanted || pages_find_codes(p, &p->formats) || !p->reader.tep) {
 		free(wanted);
-		return fail(ENOMEM, "no memory for events");
+		return fail(ENOMEM, "out of memory for events");
 	}
 	for (size_t i = 0; i < p->formats.nr; i++)
 		wanted[p->formats.at[i].id] = true;
@@ -348,11 +348,11 @@ int pages_make_events(struct pages *p)
 		if (!g.used)
 			g.used = calloc(NR_IDS, sizeof(*g.used));
 		if (!g.used)
-			err = fail(ENOMEM, "no memory for events");
+			err = fail(ENOMEM, "out of memory for events");
 		for (uint32_t e = 0; e < mb->meta->nr_events && !err; e++)
 			err = add_event(&g, mb, &mb->meta->events[e]);
 		if (!err && printks_add_meta(&p->printks, mb->meta))
-			err = fail(ENOMEM, "no memory for formats");
+			err = fail(ENOMEM, "out of memory for formats");
 	}
 	free(g.used);
 	printks_settle(&p->printks);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "tools/area/object_space.h"
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
 #include "tools/base/time_ns.h"
@@ -151,7 +152,7 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 	mb->maps = calloc(m->nr_objects + 1, sizeof(*mb->maps));
 	mb->functions = calloc((size_t)m->nr_functions + 1, sizeof(*mb->functions));
 	if (!mb->maps || !mb->functions)
-		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
+		return fail(ENOMEM, "out of memory for %u functions", m->nr_functions);
 	mb->nr_functions = m->nr_functions;
 	mb->counter = m->head.clock == AREA_CLOCK_TSC;
 	for (uint32_t i = 0; i < m->nr_objects; i++) {
@@ -189,7 +190,7 @@ static int load_names(struct pages *p, struct object_space *space, const struct 
 	if (!how->names)
 		return object_space_load(space, symbols, how->note);
 	if (symbols_add_kallsyms(symbols, how->names, how->names_bytes))
-		return fail(ENOMEM, "no memory for the symbols");
+		return fail(ENOMEM, "out of memory for the symbols");
 	return object_space_paths(space, symbols);
 }
 
@@ -200,7 +201,7 @@ int pages_make_objects(struct pages *p, const struct pages_finish *how)
 	int err = 0;
 
 	if (!space || !numbers)
-		err = fail(ENOMEM, "no memory for objects");
+		err = fail(ENOMEM, "out of memory for objects");
 	for (uint32_t i = 0; i < p->nr_members && !err; i++) {
 		const struct meta *m = pages_member(p, i);
 
@@ -208,7 +209,7 @@ int pages_make_objects(struct pages *p, const struct pages_finish *how)
 			continue;
 		numbers[i] = calloc(m->nr_objects + 1, sizeof(int));
 		if (!numbers[i])
-			err = fail(ENOMEM, "no memory for objects");
+			err = fail(ENOMEM, "out of memory for objects");
 		for (uint32_t o = 0; o < m->nr_objects && !err; o++) {
 			numbers[i][o] = object_space_add(space, m, o);
 			if (numbers[i][o] < 0)
@@ -232,23 +233,56 @@ int pages_make_objects(struct pages *p, const struct pages_finish *how)
 	return err;
 }
 
+struct seen_task {
+	const struct area_task *task;
+	bool own; /* a thread of the process that has the row */
+	size_t nr;
+};
+
+/* A process's own row says more than another's; of two images of one process the later one's name stays. */
+static int by_weight(const void *pa, const void *pb)
+{
+	const struct seen_task *a = pa, *b = pb;
+
+	if (a->own != b->own)
+		return a->own - b->own;
+	if (a->task->start_stamp != b->task->start_stamp)
+		return a->task->start_stamp < b->task->start_stamp ? -1 : 1;
+	return a->nr < b->nr ? -1 : 1;
+}
+
 static int make_tasks(struct pages *p)
 {
+	struct seen_task *seen = NULL;
+	size_t nr = 0, room = 0;
+	int err = 0;
+
 	for (uint32_t i = 0; i < p->nr_members; i++) {
 		const struct meta *m = pages_member(p, i);
 
-		for (uint32_t t = 0; m && t < m->nr_tasks; t++) {
+		for (uint32_t t = 0; m && t < m->nr_tasks && !err; t++) {
 			const struct area_task *task = &m->tasks[t];
 
 			if (task->tid <= 0 || !task->comm[0])
 				continue;
-			if (tasks_set(p->reader.tasks, task->tid, task->tgid, task->comm) ||
-			    (task->tgid == (int32_t)m->head.pid &&
-			     tasks_trace(p->reader.tasks, task->tid, task->tgid)))
-				return fail(ENOMEM, "no memory for %u tasks", m->nr_tasks);
+			err = ARRAY_ROOM(seen, nr, room, 64);
+			if (!err) {
+				seen[nr] = (struct seen_task){
+					task, task->tgid == (int32_t)m->head.pid, nr};
+				nr++;
+			}
 		}
 	}
-	return 0;
+	if (nr && !err)
+		qsort(seen, nr, sizeof(*seen), by_weight);
+	for (size_t i = 0; i < nr && !err; i++) {
+		const struct area_task *task = seen[i].task;
+
+		err = tasks_set(p->reader.tasks, task->tid, task->tgid, task->comm) ||
+		      (seen[i].own && tasks_trace(p->reader.tasks, task->tid, task->tgid));
+	}
+	free(seen);
+	return err ? fail(ENOMEM, "out of memory for the names of threads") : 0;
 }
 
 static int make_stats(struct pages *p, uint64_t now_ns)
@@ -257,7 +291,7 @@ static int make_stats(struct pages *p, uint64_t now_ns)
 
 	r->stats = calloc(r->nr_cpus, sizeof(*r->stats));
 	if (!r->stats)
-		return fail(ENOMEM, "no memory for %u CPUs", r->nr_cpus);
+		return fail(ENOMEM, "out of memory for %u CPUs", r->nr_cpus);
 	for (uint32_t i = 0; i < p->nr_members; i++) {
 		const struct meta *m = pages_member(p, i);
 		const struct area_buffer *b = m ? m->buffers : NULL;
@@ -383,7 +417,7 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 	p->reader.symbols = symbols_new();
 	p->reader.tasks = tasks_new();
 	if (!p->reader.symbols || !p->reader.tasks) {
-		*err = fail(ENOMEM, "no memory");
+		*err = fail(ENOMEM, "out of memory");
 		pages_free(p);
 		return NULL;
 	}
@@ -391,7 +425,7 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 	*err = make_clock(p, how->sample_clock);
 	if (!*err &&
 	    symbols_add(p->reader.symbols, SYMBOLS_MARK_ADDR, 'T', SYMBOLS_MARK_NAME, NULL))
-		*err = fail(ENOMEM, "no memory");
+		*err = fail(ENOMEM, "out of memory");
 	if (!*err)
 		*err = pages_make_objects(p, how);
 	if (!*err)

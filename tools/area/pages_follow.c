@@ -50,7 +50,7 @@ struct pages_follow {
 int pages_follow(struct pages *p)
 {
 	p->follow = calloc(1, sizeof(*p->follow));
-	return p->follow ? 0 : fail(ENOMEM, "no memory to follow");
+	return p->follow ? 0 : fail(ENOMEM, "out of memory to follow");
 }
 
 void follow_free(struct pages *p)
@@ -181,7 +181,7 @@ int pages_ready(struct pages *p)
 	free(f->taken);
 	f->taken = calloc(p->nr_refs + 1, sizeof(*f->taken));
 	if (!f->logs || !f->carried || !f->taken)
-		return fail(ENOMEM, "no memory to follow %zu pages", p->nr_refs);
+		return fail(ENOMEM, "out of memory to follow %zu pages", p->nr_refs);
 	for (unsigned int c = 0; c < f->nr_cpus; c++)
 		f->logs[c].at = f->logs[c].nr = 0;
 	set_horizon(p);

@@ -69,7 +69,7 @@ int pages_grow(struct pages *p)
 {
 	p->grow = calloc(1, sizeof(*p->grow));
 	if (!p->grow)
-		return fail(ENOMEM, "no memory for pages");
+		return fail(ENOMEM, "out of memory for pages");
 	p->horizon = 0;
 	return 0;
 }
@@ -137,7 +137,7 @@ static int add_held(struct pages_grow *g, const struct page_ref *ref)
 	size_t at = held_at(g, ref);
 
 	if (ARRAY_ROOM(g->held, g->nr_held, g->room_held, 64))
-		return fail(ENOMEM, "no memory for more than %zu open pages", g->nr_held);
+		return fail(ENOMEM, "out of memory for more than %zu open pages", g->nr_held);
 	memmove(&g->held[at + 1], &g->held[at], (g->nr_held - at) * sizeof(*g->held));
 	g->nr_held++;
 	g->held[at] = (struct held){.ref = *ref};
@@ -162,7 +162,7 @@ int grow_add(struct pages *p, const struct page_ref *ref)
 		return add_held(g, ref);
 
 	if (ARRAY_ROOM(g->waiting, g->nr_waiting, g->room, 1024))
-		return fail(ENOMEM, "no memory for more than %zu pages", g->nr_waiting);
+		return fail(ENOMEM, "out of memory for more than %zu pages", g->nr_waiting);
 	g->waiting[g->nr_waiting++] = *ref;
 	if (p->reader.stats && ref->cpu < p->reader.nr_cpus)
 		p->reader.stats[ref->cpu].entries += ref->nr_records;
@@ -178,7 +178,7 @@ int pages_grow_begin(struct pages *p)
 	p->grow->cpus = calloc(p->reader.nr_cpus, sizeof(*p->grow->cpus));
 	p->reader.stats = calloc(p->reader.nr_cpus, sizeof(*p->reader.stats));
 	if (!p->grow->cpus || !p->reader.stats)
-		return fail(ENOMEM, "no memory for %u CPUs", p->reader.nr_cpus);
+		return fail(ENOMEM, "out of memory for %u CPUs", p->reader.nr_cpus);
 	for (size_t i = 0; i < p->grow->nr_waiting; i++) {
 		const struct page_ref *ref = &p->grow->waiting[i];
 
@@ -256,7 +256,7 @@ static int renew_clock(struct pages *p, uint64_t *stamp)
 		return 0;
 	all = malloc((nr + 1) * sizeof(*all));
 	if (!all)
-		return fail(ENOMEM, "no memory for clock pairs");
+		return fail(ENOMEM, "out of memory for clock pairs");
 	nr = p->nr_pairs;
 	if (nr)
 		memcpy(all, p->pairs, nr * sizeof(*all));
@@ -292,7 +292,7 @@ static int losses_room(struct pages *p)
 		return 0;
 	more = realloc(g->losses, p->nr_members * cpus * sizeof(*more));
 	if (!more)
-		return fail(ENOMEM, "no memory for %u processes", p->nr_members);
+		return fail(ENOMEM, "out of memory for %u processes", p->nr_members);
 	memset(more + g->nr_members * cpus, 0,
 	       (p->nr_members - g->nr_members) * cpus * sizeof(*more));
 	g->losses = more;
@@ -376,7 +376,7 @@ static long rests_of(const struct pages *p, struct rest **out)
 	}
 	*out = malloc((nr + p->grow->nr_held + 1) * sizeof(**out));
 	if (!*out)
-		return fail(ENOMEM, "no memory for %zu pages", nr);
+		return fail(ENOMEM, "out of memory for %zu pages", nr);
 	for (unsigned int c = 0; c < p->reader.nr_cpus; c++)
 		for (size_t i = 0; i < pages_nr_open(p, c); i++, at++)
 			(*out)[at].ref = *pages_open_ref(p, c, i, &(*out)[at].pos);
@@ -438,7 +438,7 @@ static int lay_out(struct pages *p, const struct rest *rests, size_t nr_rests,
 	size_t nr = 0;
 
 	if (!refs)
-		return fail(ENOMEM, "no memory for %zu pages", nr_rests + nr_added);
+		return fail(ENOMEM, "out of memory for %zu pages", nr_rests + nr_added);
 	free(p->refs);
 	p->refs = refs;
 	p->nr_refs = p->room_refs = nr_rests + nr_added;
@@ -510,7 +510,7 @@ int pages_grow_turn(struct pages *p, uint64_t stamp)
 		nr_added = take_waiting(p, has_counter(p), added);
 		err = lay_out(p, rests, nr_rests, added, nr_added, after);
 	} else {
-		err = fail(ENOMEM, "no memory for %zu pages", g->nr_waiting);
+		err = fail(ENOMEM, "out of memory for %zu pages", g->nr_waiting);
 	}
 	free(added);
 	free(rests);

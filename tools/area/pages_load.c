@@ -221,7 +221,7 @@ int page_load(const struct pages *p, const struct page_ref *ref, struct open_pag
 		o = malloc(sizeof(*o) + nr * sizeof(*slots) + (text ? PAGE_BYTES : 0));
 	}
 	if (!o)
-		return fail(ENOMEM, "no memory for a page");
+		return fail(ENOMEM, "out of memory for a page");
 	if (!plain) {
 		*o = (struct open_page){
 			.ref = ref,

@@ -60,7 +60,7 @@ static int push(struct stream *s, struct open_page *o)
 	size_t i;
 
 	if (ARRAY_ROOM(s->heap, s->nr, s->room, 8))
-		return fail(ENOMEM, "no memory for more than %zu open pages", s->nr);
+		return fail(ENOMEM, "out of memory for more than %zu open pages", s->nr);
 	for (i = s->nr++; i && before(o, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		s->heap[i] = s->heap[(i - 1) / 2];
 	s->heap[i] = o;
@@ -554,7 +554,7 @@ static int stream_read_run(struct reader *r, unsigned int cpu, struct run *run)
 		if (!s->recs)
 			s->recs = malloc(RUN_RECORDS * sizeof(*s->recs));
 		if (!s->recs)
-			return fail(ENOMEM, "no memory for the records of CPU %u", cpu);
+			return fail(ENOMEM, "out of memory for the records of CPU %u", cpu);
 		*run = (struct run){.recs = s->recs};
 		run->nr = take_records(p, s, o, limit, s->recs, RUN_RECORDS);
 		first_page_used(s);
@@ -642,7 +642,7 @@ int pages_make_streams(struct pages *p)
 
 	p->streams = calloc(p->reader.nr_cpus, sizeof(*p->streams));
 	if (!p->streams)
-		return fail(ENOMEM, "no memory for %u CPUs", p->reader.nr_cpus);
+		return fail(ENOMEM, "out of memory for %u CPUs", p->reader.nr_cpus);
 	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
 		const struct carried *carried = follow_carried(p, c);
 

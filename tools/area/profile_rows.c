@@ -39,7 +39,7 @@ static int read_table(int fd, const struct area_header *head, enum area_table_id
 		return 0;
 	at = malloc((size_t)t->count * t->entry_bytes);
 	if (!at)
-		return fail(ENOMEM, "no memory for the counts of functions");
+		return fail(ENOMEM, "out of memory for the counts of functions");
 	err = read_all(fd, at, (size_t)t->count * t->entry_bytes, t->offset, what);
 	if (err) {
 		free(at);

@@ -276,7 +276,7 @@ static int take_names(struct spool *s, const struct spool_chunk *c, uint64_t at)
 	int err;
 
 	if (!names)
-		return fail(ENOMEM, "%s: no memory for its symbols", s->path);
+		return fail(ENOMEM, "%s: out of memory for its symbols", s->path);
 	err = read_at(s, names, c->used, at);
 	if (err) {
 		free(names);
@@ -435,7 +435,7 @@ static int open_file(const char *path, bool tables_only, struct spool **of, stru
 
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return fail(ENOMEM, "%s: no memory", path);
+		return fail(ENOMEM, "%s: out of memory", path);
 	s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (s->fd < 0) {
 		err = fail_errno(errno, "cannot open %s", path);
@@ -446,7 +446,7 @@ static int open_file(const char *path, bool tables_only, struct spool **of, stru
 	s->path = strdup(path);
 	s->slots = malloc(SLOTS_AT_ONCE * sizeof(*s->slots));
 	if (!s->path || !s->slots)
-		err = fail(ENOMEM, "%s: no memory", path);
+		err = fail(ENOMEM, "%s: out of memory", path);
 	else if (fstat(s->fd, &st))
 		err = fail_errno(errno, "cannot stat %s", path);
 	else if (!S_ISREG(st.st_mode))
@@ -551,7 +551,8 @@ static int open_spool(const char *path, bool tables_only, const struct spool_are
 int spool_grow_open(const char *path, struct spool_grow **out)
 {
 	struct spool_grow *g = calloc(1, sizeof(*g));
-	int err = g ? open_file(path, false, &g->s, &g->p) : fail(ENOMEM, "%s: no memory", path);
+	int err =
+		g ? open_file(path, false, &g->s, &g->p) : fail(ENOMEM, "%s: out of memory", path);
 
 	if (err) {
 		free(g);

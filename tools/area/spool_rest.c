@@ -63,7 +63,7 @@ static int add(struct spool_rest *rest, struct pages *p, uint32_t member, struct
 	if (!more || rest->of[member]) {
 		area_pages_close(a);
 		meta_free(m);
-		return more ? 0 : fail(ENOMEM, "no memory for an area");
+		return more ? 0 : fail(ENOMEM, "out of memory for an area");
 	}
 	rest->of[member] = a;
 	rest->nr_areas++;

@@ -109,7 +109,7 @@ int spool_begin(int fd, const char *path, const struct spool_origin *of, uint64_
 
 	if (!w) {
 		close(fd);
-		return fail(ENOMEM, "no memory for a spool");
+		return fail(ENOMEM, "out of memory for a spool");
 	}
 	w->fd = fd;
 	w->path = strdup(path);
@@ -123,7 +123,7 @@ int spool_begin(int fd, const char *path, const struct spool_origin *of, uint64_
 	}
 	if (!w->path || (!w->cpus && !w->packed)) {
 		spool_close_writer(w);
-		return fail(ENOMEM, "no memory for a spool");
+		return fail(ENOMEM, "out of memory for a spool");
 	}
 	snprintf(head.uname, sizeof(head.uname), "%s", of->uname);
 	snprintf(head.cmdline, sizeof(head.cmdline), "%s", of->cmdline);
@@ -384,10 +384,10 @@ int spool_put_symbols(struct spool_writer *w, struct symbols *s)
 	int err;
 
 	if (!mem)
-		return fail(ENOMEM, "no memory for the symbols");
+		return fail(ENOMEM, "out of memory for the symbols");
 	err = symbols_print_kallsyms(s, mem);
 	if (fclose(mem) && !err)
-		err = fail(ENOMEM, "no memory for the symbols");
+		err = fail(ENOMEM, "out of memory for the symbols");
 	if (!err)
 		err = spool_put_names(w, text, bytes);
 	free(text);
