@@ -66,10 +66,12 @@ static int add_level(struct call_tree_part *p, int32_t pid, uint32_t process, ui
 static struct level *level_of(struct call_tree_part *p, int32_t pid, uint32_t process,
 			      uint32_t task)
 {
-	struct level *l = p->levels + p->last;
+	if (p->nr_levels) {
+		struct level *l = &p->levels[p->last];
 
-	if (p->nr_levels && !l->ended && is_of(l, pid, process, task))
-		return l;
+		if (!l->ended && is_of(l, pid, process, task))
+			return l;
+	}
 	for (size_t i = p->nr_levels; i-- > 0;)
 		if (!p->levels[i].ended && is_of(&p->levels[i], pid, process, task)) {
 			p->last = i;
