@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <ncurses.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -625,8 +627,33 @@ static void begin(struct tui *t)
 		init_pair(i, i, -1);
 }
 
+/*
+ * The next key, or ERR: @ms milliseconds are over (-1: never), or, with *@gone, the terminal is gone.
+ * A change of size comes by SIGWINCH, which is blocked but while we wait here: getch() alone would miss
+ * one that comes just before it waits. @waiting: the signals that are blocked then.
+ */
+static int next_key(int ms, const sigset_t *waiting, bool *gone)
+{
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	int key, n = -1;
+
+	*gone = false;
+	timeout(0);
+	while ((key = getch()) == ERR && !*gone) {
+		*gone = n > 0;
+		if (!*gone)
+			n = ppoll(&in, 1, ms < 0 ? NULL : &time, waiting);
+		if (!n)
+			break;
+	}
+	return key;
+}
+
 int tui_run(const struct columns *c, const struct tui_live *live)
 {
+	sigset_t size_changes, waiting;
+	bool gone = false;
 	struct tui t = {.c = c, .live = live, .page = live ? FUNCTIONS : TIMELINE};
 	SCREEN *screen;
 	int ret = 0;
@@ -640,6 +667,9 @@ int tui_run(const struct columns *c, const struct tui_live *live)
 		return fail(EINVAL, "tui: the terminal TERM=%s is not known",
 			    getenv("TERM") ? getenv("TERM") : "");
 	set_term(screen);
+	sigemptyset(&size_changes);
+	sigaddset(&size_changes, SIGWINCH);
+	pthread_sigmask(SIG_BLOCK, &size_changes, &waiting);
 	begin(&t);
 	while (!ret) {
 		int key;
@@ -647,16 +677,16 @@ int tui_run(const struct columns *c, const struct tui_live *live)
 		ret = draw(&t);
 		if (ret)
 			break;
-		timeout(live ? LIVE_MS : -1);
-		key = getch();
-		if (key == ERR && live)
-			renew(&t);
+		key = next_key(live ? LIVE_MS : -1, &waiting, &gone);
+		if (gone)
+			ret = 1;
 		else if (key == ERR)
-			ret = 1; /* the terminal is gone */
+			renew(&t);
 		else
 			ret = take_key(&t, key);
 	}
 	endwin();
 	delscreen(screen);
+	pthread_sigmask(SIG_SETMASK, &waiting, NULL);
 	return ret < 0 ? ret : 0;
 }
