@@ -31,7 +31,7 @@ struct calls *calls_new(const struct calls_ops *ops, void *arg, const struct cal
 	struct calls *c = calloc(1, sizeof(*c));
 
 	if (!c) {
-		fail(ENOMEM, "no memory");
+		fail(ENOMEM, "out of memory");
 		return NULL;
 	}
 	c->ops = *ops;
@@ -77,7 +77,7 @@ static int enter(struct calls *c, struct stack *s, const struct record *rec, uin
 		struct call *more = realloc(s->calls, room * sizeof(*more));
 
 		if (!more)
-			return fail(ENOMEM, "no memory for %u open calls", room);
+			return fail(ENOMEM, "out of memory for %u open calls", room);
 		s->calls = more;
 		s->room = room;
 		parent = top_of(s);
@@ -538,7 +538,7 @@ int calls_learn(struct calls *c, struct reader *r, const bool *cpus)
 		return 0;
 	runs = runs_new(r);
 	if (!runs)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	for (unsigned int cpu = 0; cpus && cpu < r->nr_cpus; cpu++)
 		if (!cpus[cpu])
 			runs_skip_cpu(runs, cpu);

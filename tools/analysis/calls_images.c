@@ -83,7 +83,7 @@ int calls_ends(const struct calls *c, struct stack_numbers *numbers, struct reco
 	*out = at;
 	*nr = 0;
 	if (!at)
-		return fail(ENOMEM, "no memory for what is known of %zu stacks", c->nr_stacks);
+		return fail(ENOMEM, "out of memory for what is known of %zu stacks", c->nr_stacks);
 	for (size_t i = 0; i < c->nr_ends; i++) {
 		uint32_t stack = stack_number(numbers, c->ends[i].process, c->ends[i].stack);
 
@@ -167,7 +167,7 @@ int calls_new_image(struct calls *c, uint32_t process)
 		struct image *more = realloc(all->at, nr * sizeof(*more));
 
 		if (!more)
-			return fail(ENOMEM, "no memory for %u processes", nr);
+			return fail(ENOMEM, "out of memory for %u processes", nr);
 		for (uint32_t i = all->nr; i < nr; i++)
 			more[i] = (struct image){0};
 		all->at = more;
@@ -177,7 +177,7 @@ int calls_new_image(struct calls *c, uint32_t process)
 	key = c->r->ops->process_key(c->r, process, &ended);
 	all->at[process].known = key != 0;
 	if (key && take_place(c, process, key))
-		return fail(ENOMEM, "no memory for %zu processes", all->nr_rows);
+		return fail(ENOMEM, "out of memory for %zu processes", all->nr_rows);
 	return 0;
 }
 

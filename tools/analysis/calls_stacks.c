@@ -65,7 +65,7 @@ static int grow_tables(struct calls *c)
 	if (!threads || !stacks) {
 		free(threads);
 		free(stacks);
-		return fail(ENOMEM, "no memory for the stacks of %zu threads", nr);
+		return fail(ENOMEM, "out of memory for the stacks of %zu threads", nr);
 	}
 	for (size_t i = 0; i < c->nr_slots; i++) {
 		struct thread *t, *next_thread;
@@ -400,7 +400,7 @@ int calls_bases(const struct calls *c, struct record_base **out, size_t *nr)
 	*nr = 0;
 	*out = malloc((c->nr_learnt + 1) * sizeof(**out));
 	if (!*out)
-		return fail(ENOMEM, "no memory for what is known of %zu stacks", c->nr_learnt);
+		return fail(ENOMEM, "out of memory for what is known of %zu stacks", c->nr_learnt);
 	for (size_t i = 0; i < c->learnt_slots; i++) {
 		const struct learnt *l = &c->learnt[i];
 
@@ -468,7 +468,7 @@ static int see_cpu(struct calls *c, uint32_t cpu)
 	if (seen)
 		c->cpu_seen = seen;
 	if (!threads || !seen)
-		return fail(ENOMEM, "no memory for %u CPUs", nr);
+		return fail(ENOMEM, "out of memory for %u CPUs", nr);
 	for (uint32_t i = c->nr_cpus; i < nr; i++) {
 		threads[i] = NULL;
 		seen[i] = false;
@@ -489,7 +489,7 @@ struct thread *calls_thread(struct calls *c, const struct record *rec)
 			return NULL;
 		t = calloc(1, sizeof(*t));
 		if (!t) {
-			fail(ENOMEM, "no memory for a thread");
+			fail(ENOMEM, "out of memory for a thread");
 			return NULL;
 		}
 		t->pid = rec->pid;
@@ -560,7 +560,7 @@ int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t i
 			return -ENOMEM;
 		s = calloc(1, sizeof(*s));
 		if (!s)
-			return fail(ENOMEM, "no memory for a stack");
+			return fail(ENOMEM, "out of memory for a stack");
 		s->process = process;
 		s->id = id;
 		hash_stack(c, s);

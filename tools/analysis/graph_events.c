@@ -66,7 +66,7 @@ static inline struct graph_event *queue_event(struct graph_events *g, enum graph
 	struct queued *q;
 
 	if (ARRAY_ROOM(g->queue, g->nr, g->room, RUN_RECORDS)) {
-		g->err = fail(ENOMEM, "no memory for more than %zu events", g->nr);
+		g->err = fail(ENOMEM, "out of memory for more than %zu events", g->nr);
 		return NULL;
 	}
 	for (size_t i = 0; room != g->room && i < g->nr; i++)
@@ -233,7 +233,7 @@ struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool f
 		g->calls = calls_new(&ops, g, &limits);
 	}
 	if (!g || !g->lost || !g->folded || !g->taken || !g->runs || !g->calls) {
-		fail(ENOMEM, "no memory");
+		fail(ENOMEM, "out of memory");
 		graph_events_free(g);
 		return NULL;
 	}
@@ -357,7 +357,7 @@ int graph_events_foresee(struct graph_events *g)
 {
 	g->foreseen = calloc(g->r->nr_cpus + 1u, sizeof(*g->foreseen));
 	if (!g->foreseen)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	for (unsigned int cpu = 0; cpu < g->r->nr_cpus; cpu++)
 		g->foreseen[cpu].ev.type = GRAPH_OTHER;
 	return 0;

@@ -88,7 +88,7 @@ int histogram_add(struct histogram *to, const struct histogram *from)
 		to->row_bytes = from->row_bytes;
 	rows = realloc(to->rows, ((size_t)to->nr_rows + from->nr_rows) * to->row_bytes);
 	if (!rows)
-		return fail(ENOMEM, "no memory for a histogram");
+		return fail(ENOMEM, "out of memory for a histogram");
 	to->rows = rows;
 	for (uint32_t i = 0; i < to->nr_rows && !err; i++)
 		err = hash_index_add(&index, hash_keys(to, histogram_row(to, i)), i);
@@ -107,7 +107,7 @@ int histogram_add(struct histogram *to, const struct histogram *from)
 		to->nr_rows += !err;
 	}
 	hash_index_clear(&index);
-	return err ? fail(ENOMEM, "no memory for a histogram") : 0;
+	return err ? fail(ENOMEM, "out of memory for a histogram") : 0;
 }
 
 static int compare(const void *a, const void *b, void *arg)

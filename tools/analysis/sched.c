@@ -184,7 +184,7 @@ static struct sched_thread *thread_of(struct sched *s, int32_t pid)
 		return NULL;
 	t = calloc(1, sizeof(*t));
 	if (!t) {
-		s->err = fail(ENOMEM, "no memory for thread %d", pid);
+		s->err = fail(ENOMEM, "out of memory for thread %d", pid);
 		return NULL;
 	}
 	t->pid = pid;
@@ -266,7 +266,7 @@ static void put_holder(struct sched *s, const struct holder *to)
 	if (!h) {
 		if (ARRAY_ROOM(s->holders, s->nr_holders, s->room_holders, 512) ||
 		    hash_index_add(&s->by_lock, to->lock + to->process, (uint32_t)s->nr_holders)) {
-			s->err = fail(ENOMEM, "no memory for %zu locks", s->nr_holders);
+			s->err = fail(ENOMEM, "out of memory for %zu locks", s->nr_holders);
 			return;
 		}
 		h = &s->holders[s->nr_holders++];
@@ -297,7 +297,7 @@ static void on_descriptor(struct sched *s, const struct kind *k, const struct re
 		return;
 	f = calloc(1, sizeof(*f) + bytes + 1);
 	if (!f) {
-		s->err = fail(ENOMEM, "no memory for the name of a file");
+		s->err = fail(ENOMEM, "out of memory for the name of a file");
 		return;
 	}
 	memcpy(f->text, (const char *)rec->data + at, bytes);
@@ -636,7 +636,7 @@ static int finish(struct sched *s)
 {
 	s->sorted = calloc(s->nr_threads + 1, sizeof(struct sched_thread *));
 	if (!s->sorted)
-		return fail(ENOMEM, "no memory for %zu threads", s->nr_threads);
+		return fail(ENOMEM, "out of memory for %zu threads", s->nr_threads);
 	for (unsigned int i = 0; i < NR_BUCKETS; i++)
 		for (struct sched_thread *t = s->bucket[i]; t; t = t->next)
 			s->sorted[s->nr_sorted++] = t;
@@ -658,7 +658,7 @@ int sched_run(struct sched *s)
 	int ret;
 
 	if (!m)
-		return fail(ENOMEM, "no memory for %u CPUs", s->r->nr_cpus);
+		return fail(ENOMEM, "out of memory for %u CPUs", s->r->nr_cpus);
 	while ((ret = merge_next(m, &rec)) > 0 && !s->err)
 		on_record(s, rec);
 	merge_free(m);

@@ -16,7 +16,7 @@ uint32_t stack_numbers_find(struct stack_numbers *s, uint64_t key)
 	if (found < 0) {
 		if (ARRAY_ROOM(s->keys, s->nr, s->room, 64) ||
 		    hash_index_add(&s->index, key, (uint32_t)s->nr)) {
-			fail(ENOMEM, "no memory for the numbers of %zu stacks", s->nr);
+			fail(ENOMEM, "out of memory for the numbers of %zu stacks", s->nr);
 			return 0;
 		}
 		found = (int64_t)s->nr;

@@ -40,7 +40,7 @@ void sorter_clear(struct sorter *s)
 
 static int no_memory(void)
 {
-	return fail(ENOMEM, "no memory to sort the records");
+	return fail(ENOMEM, "out of memory to sort the records");
 }
 
 static struct sorter_run *add_run(struct sorter *s)

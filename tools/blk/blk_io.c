@@ -59,7 +59,7 @@ static int add(struct groups *t, const struct blk_io *io, const char *name)
 	if (found < 0) {
 		if (ARRAY_ROOM(t->of, t->nr, t->room, 16) ||
 		    hash_index_add(&t->by_name, hash, (uint32_t)t->nr))
-			return fail(ENOMEM, "no memory for the tables of the program");
+			return fail(ENOMEM, "out of memory for the tables of the program");
 		found = (int64_t)t->nr++;
 		t->of[found] =
 			(struct group){.name = name, .of = io->of, .in_call = is_in_call(io)};

@@ -31,7 +31,7 @@ int blk_formats_all(struct blk_formats *f, const char *format)
 
 	for (const char *p = with_format; *p && !err; p++)
 		if (!f->of[(int)*p] && !(f->of[(int)*p] = strdup(format)))
-			err = fail(ENOMEM, "no memory for a format");
+			err = fail(ENOMEM, "out of memory for a format");
 	return err;
 }
 
@@ -49,7 +49,7 @@ int blk_formats_one(struct blk_formats *f, const char *spec)
 	to = &f->of[(int)*spec];
 	free(*to);
 	*to = strdup(spec + 2);
-	return *to ? 0 : fail(ENOMEM, "no memory for a format");
+	return *to ? 0 : fail(ENOMEM, "out of memory for a format");
 }
 
 void blk_formats_free(struct blk_formats *f)

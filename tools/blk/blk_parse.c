@@ -133,7 +133,7 @@ static int open_merged(struct parse *w)
 	err = out_init(&w->merged, fd);
 	if (err) {
 		close(fd);
-		return fail(ENOMEM, "no memory to write %s", w->p->merged);
+		return fail(ENOMEM, "out of memory to write %s", w->p->merged);
 	}
 	w->writes = true;
 	return 0;

@@ -108,7 +108,7 @@ int blk_reader_add_name(struct blk_reader *r, uint32_t pid, const char *comm, un
 	if (i < r->nr_names && r->names[i].pid == pid)
 		return 0;
 	if (ARRAY_ROOM(r->names, r->nr_names, r->room_names, 64))
-		return fail(ENOMEM, "no memory for the names of processes");
+		return fail(ENOMEM, "out of memory for the names of processes");
 	memmove(r->names + i + 1, r->names + i, (r->nr_names++ - i) * sizeof(*r->names));
 	r->names[i] = (struct name){.pid = pid};
 	if (n)
@@ -238,7 +238,7 @@ static int read_one(struct stream *s, struct held *h)
 	}
 	h->pdu = malloc(h->e.pdu_bytes);
 	if (!h->pdu)
-		return fail(ENOMEM, "no memory for a record's payload");
+		return fail(ENOMEM, "out of memory for a record's payload");
 	take(s, h->pdu, h->e.pdu_bytes);
 	return 1;
 }
@@ -293,7 +293,7 @@ static int read_batch(struct blk_reader *r, struct stream *s)
 		} else if (BLK_HAS(&h.e, BLK_CAT_NOTIFY) && !is_message(r, &h.e)) {
 			err = take_note(r, s, &h);
 		} else if (ARRAY_ROOM(s->held, s->nr, s->room, BATCH)) {
-			err = fail(ENOMEM, "no memory for records");
+			err = fail(ENOMEM, "out of memory for records");
 		} else {
 			s->held[s->nr++] = h;
 			n++;
@@ -360,7 +360,7 @@ static int add_stream(struct blk_reader *r, int fd, const char *path, unsigned i
 		free(s);
 		if (fd > STDIN_FILENO)
 			close(fd);
-		return fail(ENOMEM, "no memory for %s", path);
+		return fail(ENOMEM, "out of memory for %s", path);
 	}
 	r->streams[r->nr_streams++] = s;
 	s->fd = fd;
@@ -394,7 +394,7 @@ static int add_input(struct blk_reader *r, const char *name, uint32_t device)
 	return 0;
 no_memory:
 	free(copy);
-	return fail(ENOMEM, "no memory for the list of devices");
+	return fail(ENOMEM, "out of memory for the list of devices");
 }
 
 /* All files of a name. Return: 0; -ENOENT there is none; -errno with fail() set. */
@@ -402,7 +402,7 @@ static int add_files(struct blk_reader *r, const char *folder, const char *name)
 {
 	char *base = strdup(name), *end, *path;
 	const char *last;
-	int err = base ? 0 : fail(ENOMEM, "no memory for %s", name);
+	int err = base ? 0 : fail(ENOMEM, "out of memory for %s", name);
 	unsigned int cpu = 0;
 	struct stat st;
 
@@ -418,7 +418,7 @@ static int add_files(struct blk_reader *r, const char *folder, const char *name)
 
 		if (asprintf(&path, "%s%s%s.blktrace.%u", folder ? folder : "", folder ? "/" : "",
 			     base, cpu) < 0) {
-			err = fail(ENOMEM, "no memory for %s", name);
+			err = fail(ENOMEM, "out of memory for %s", name);
 			break;
 		}
 		if (stat(path, &st)) {
@@ -444,7 +444,7 @@ static int add_one_stream(struct blk_reader *r, const char *folder, const char *
 
 	if (strcmp(name, "-")) {
 		if (asprintf(&path, "%s%s%s", folder ? folder : "", folder ? "/" : "", name) < 0)
-			return fail(ENOMEM, "no memory for %s", name);
+			return fail(ENOMEM, "out of memory for %s", name);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0) {
 			err = errno;
@@ -475,7 +475,7 @@ int blk_reader_open(const char *folder, const char *const *names, unsigned int n
 
 	*out = r;
 	if (!r)
-		return fail(ENOMEM, "no memory for the recording");
+		return fail(ENOMEM, "out of memory for the recording");
 	r->messages = messages;
 	r->note = note_fn;
 	r->note_arg = arg;
@@ -549,7 +549,7 @@ static int find_input(struct blk_reader *r, const struct blk_event *e, unsigned 
 			break;
 	if (i == k->nr) {
 		if (ARRAY_ROOM(k->of_cpu, k->nr, k->room, 8))
-			return fail(ENOMEM, "no memory for the numbers of records");
+			return fail(ENOMEM, "out of memory for the numbers of records");
 		k->of_cpu[k->nr++] = (struct sequence){e->cpu, e->sequence};
 		return 0;
 	}

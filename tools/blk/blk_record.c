@@ -100,7 +100,7 @@ static int add_device(struct record *w, const char *name)
 	d.of_cpu = calloc(w->nr_cpus, sizeof(*d.of_cpu));
 	if (!d.of_cpu || ARRAY_ROOM(w->devices, w->nr_devices, w->room_devices, 8)) {
 		free(d.of_cpu);
-		return fail(ENOMEM, "no memory for devices");
+		return fail(ENOMEM, "out of memory for devices");
 	}
 	w->devices[w->nr_devices++] = d;
 	return 0;
@@ -231,7 +231,7 @@ static int open_pipes(struct record *w)
 {
 	w->pipes = calloc(w->nr_cpus, sizeof(*w->pipes));
 	if (!w->pipes)
-		return fail(ENOMEM, "no memory for the kernel's pipes");
+		return fail(ENOMEM, "out of memory for the kernel's pipes");
 	for (unsigned int i = 0; i < w->nr_cpus; i++)
 		w->pipes[i].fd = -1;
 	for (unsigned int i = 0; i < w->nr_cpus; i++) {
@@ -253,7 +253,7 @@ static int open_file(const struct record *w, const struct device *d, unsigned in
 
 	if (asprintf(&path, "%s%s%s.blktrace.%u", folder ? folder : "", folder ? "/" : "", name,
 		     cpu) < 0)
-		return fail(ENOMEM, "no memory for %s", name);
+		return fail(ENOMEM, "out of memory for %s", name);
 	*out = fopen(path, "we");
 	if (!*out)
 		err = fail_errno(errno, "cannot write %s", path);
@@ -364,7 +364,7 @@ static int note_name(struct record *w, struct device *d, const struct blk_event 
 		if (d->noted[i] == of->pid)
 			return 0;
 	if (ARRAY_ROOM(d->noted, d->nr_noted, d->room_noted, 64))
-		return fail(ENOMEM, "no memory for names");
+		return fail(ENOMEM, "out of memory for names");
 	d->noted[d->nr_noted++] = of->pid;
 	name = name_of(w, of->pid, of->cpu);
 	if (!name)
@@ -582,7 +582,7 @@ static int close_files(struct record *w)
 static int open_stacks(struct record *w)
 {
 	uint32_t *devices = calloc(w->nr_devices + 1, sizeof(*devices));
-	int err = devices ? 0 : fail(ENOMEM, "no memory for devices");
+	int err = devices ? 0 : fail(ENOMEM, "out of memory for devices");
 
 	for (size_t i = 0; i < w->nr_devices && !err; i++)
 		devices[i] = w->devices[i].device;

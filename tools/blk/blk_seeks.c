@@ -37,7 +37,7 @@ static int insert(struct blk_seeks *s, int64_t distance)
 	}
 	seek = malloc(sizeof(*seek));
 	if (!seek)
-		return fail(ENOMEM, "no memory for seeks");
+		return fail(ENOMEM, "out of memory for seeks");
 	seek->distance = distance;
 	seek->n = 1;
 	blk_tree_link(&s->tree, &seek->node, parent, side);
@@ -112,7 +112,7 @@ static int add_modes(struct blk_tree_node *at, struct blk_modes *m)
 		m->nr = 0;
 	m->n = seek_of(at)->n;
 	if (ARRAY_ROOM(m->of, m->nr, m->room, 8))
-		return fail(ENOMEM, "no memory for seeks");
+		return fail(ENOMEM, "out of memory for seeks");
 	m->of[m->nr++] = seek_of(at)->distance;
 	return 0;
 }

@@ -77,7 +77,7 @@ static int put_back(int fd, bool dry, void (*report)(const char *path))
 		return fail_errno(errno, "cannot read %s", STATE);
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
-		return fail(ENOMEM, "no memory for %s", STATE);
+		return fail(ENOMEM, "out of memory for %s", STATE);
 	n = pread(fd, text, (size_t)st.st_size, 0);
 	text[n < 0 ? 0 : n] = '\0';
 	rest = text;
@@ -125,7 +125,7 @@ int blk_settings_begin(struct blk_settings **out)
 
 	*out = s;
 	if (!s)
-		return fail(ENOMEM, "no memory for settings");
+		return fail(ENOMEM, "out of memory for settings");
 	s->fd = open_state(O_CREAT);
 	if (s->fd < 0)
 		err = fail_errno(errno, "cannot write %s", STATE);

@@ -52,7 +52,7 @@ static int set_filter(const uint32_t *devices, size_t nr)
 		fprintf(f, "%sdev == %" PRIu32, i ? " || " : "", devices[i]);
 	if (!f || fclose(f)) {
 		free(filter);
-		return fail(ENOMEM, "no memory for a filter");
+		return fail(ENOMEM, "out of memory for a filter");
 	}
 	err = blk_settings_write(EVENT "/filter", filter);
 	free(filter);
@@ -96,7 +96,7 @@ int blk_stacks_open(struct blk_settings *settings, const uint32_t *devices, size
 	if (s)
 		s->pipes = calloc(nr_cpus, sizeof(*s->pipes));
 	if (!s || !s->pipes)
-		return fail(ENOMEM, "no memory for stacks");
+		return fail(ENOMEM, "out of memory for stacks");
 	s->nr_cpus = nr_cpus;
 	for (unsigned int i = 0; i < nr_cpus; i++)
 		s->pipes[i].fd = -1;
@@ -177,7 +177,7 @@ static int take_line(struct pipe *p, const char *line)
 	k.text = malloc(TEXT_BYTES);
 	if (!k.text || ARRAY_ROOM(p->stacks, p->nr, p->room, 64)) {
 		free(k.text);
-		return fail(ENOMEM, "no memory for stacks");
+		return fail(ENOMEM, "out of memory for stacks");
 	}
 	strcpy(k.text, "stack: ");
 	p->stacks[p->nr++] = k;

@@ -82,7 +82,7 @@ struct blk_sums *blk_sums_new(bool times, bool by_process, bool by_name)
 	struct blk_sums *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		fail(ENOMEM, "no memory for the sums");
+		fail(ENOMEM, "out of memory for the sums");
 		return NULL;
 	}
 	s->times = times;
@@ -118,7 +118,7 @@ void blk_sums_free(struct blk_sums *s)
 				       ((size_t)(i) + 1 - (nr)) * sizeof(*(array)));               \
 				(nr) = (size_t)(i) + 1;                                            \
 			} else {                                                                   \
-				err_ = fail(ENOMEM, "no memory for the sums");                     \
+				err_ = fail(ENOMEM, "out of memory for the sums");                 \
 			}                                                                          \
 		}                                                                                  \
 		err_;                                                                              \
@@ -200,7 +200,7 @@ static struct track *get_track(struct device *d, struct blk_reader *r, const str
 	if (name_unknown(r, e->pid))
 		return NULL;
 	if (ARRAY_ROOM(d->tracks, d->nr_tracks, d->room_tracks, 64)) {
-		fail(ENOMEM, "no memory for requests");
+		fail(ENOMEM, "out of memory for requests");
 		return NULL;
 	}
 	memmove(d->tracks + i + 1, d->tracks + i, (d->nr_tracks++ - i) * sizeof(*d->tracks));
@@ -231,7 +231,7 @@ static struct process *get_process(struct blk_sums *s, struct blk_reader *r, uin
 		}
 	}
 	if (ARRAY_ROOM(s->processes, s->nr_processes, s->room_processes, 64)) {
-		fail(ENOMEM, "no memory for processes");
+		fail(ENOMEM, "out of memory for processes");
 		return NULL;
 	}
 	p = &s->processes[s->nr_processes++];

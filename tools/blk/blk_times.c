@@ -12,7 +12,7 @@
 
 static int no_memory(void)
 {
-	return fail(ENOMEM, "no memory for the tables");
+	return fail(ENOMEM, "out of memory for the tables");
 }
 
 static void sum_add(struct blk_sum *s, uint64_t t)

@@ -75,7 +75,7 @@ static const struct {
 
 static void no_memory(struct blk_finder *f)
 {
-	f->err = fail(ENOMEM, "no memory for the calls of the program");
+	f->err = fail(ENOMEM, "out of memory for the calls of the program");
 }
 
 static struct thread *thread_find(struct blk_finder *f, int32_t tid)
@@ -304,7 +304,7 @@ int blk_finder_open(const char *path, struct blk_finder **out)
 	int err;
 
 	if (!f)
-		return fail(ENOMEM, "no memory for the recording of the program");
+		return fail(ENOMEM, "out of memory for the recording of the program");
 	view_init(&f->v);
 	f->v.path = path;
 	err = view_open(&f->v);

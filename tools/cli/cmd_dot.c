@@ -149,7 +149,7 @@ static int read_lines(struct pvtrace *t, FILE *f, const char *path)
 			return fail(EINVAL, "%s: line %zu is not E0xADDRESS or X0xADDRESS", path,
 				    t->nr + 1);
 		if (ARRAY_ROOM(t->lines, t->nr, t->room, 1024))
-			return fail(ENOMEM, "no memory for the calls");
+			return fail(ENOMEM, "out of memory for the calls");
 		t->lines[t->nr++] = (struct pvtrace_line){addr, *line == 'E'};
 	}
 	return t->nr ? 0 : fail(ENODATA, "%s is empty", path);
@@ -163,7 +163,7 @@ static int move_lines(struct pvtrace *t, const char *program, const struct elf_c
 	int err;
 
 	if (!seen)
-		return fail(ENOMEM, "no memory for the calls");
+		return fail(ENOMEM, "out of memory for the calls");
 	for (size_t i = 0; i < t->nr; i++)
 		if (t->lines[i].entry)
 			seen[nr++] = t->lines[i].addr;
@@ -196,7 +196,7 @@ static int add_lines(struct dot_graph *g, const struct pvtrace *t, const char *p
 								   .to = node,
 								   .now = {.calls = 1}});
 		if (!err && ARRAY_ROOM(stack, nr, room, 64))
-			err = fail(ENOMEM, "no memory for the calls");
+			err = fail(ENOMEM, "out of memory for the calls");
 		if (!err)
 			stack[nr++] = node;
 	}

@@ -23,7 +23,7 @@ static int run(const struct command *c, int argc, char **argv)
 	if (status)
 		return status;
 	if (out_init(&o, STDOUT_FILENO)) {
-		note("no memory for the output");
+		note("out of memory for the output");
 		return CMD_FAILURE;
 	}
 	ret = hang_print(pid, json, &o);

@@ -80,7 +80,7 @@ static int list_meta(struct list *l, const struct meta *m)
 	if (!names || !rows) {
 		names_free(names);
 		free(rows);
-		return names ? fail(ENOMEM, "no memory") : -ENOMEM;
+		return names ? fail(ENOMEM, "out of memory") : -ENOMEM;
 	}
 	for (uint32_t i = 0; i < m->nr_functions; i++)
 		rows[i] = (struct row){m->functions[i].object, m->functions[i].offset};
@@ -289,7 +289,7 @@ static int list_functions(const struct options *opt, char **argv)
 	int err = out_init(&l.o, STDOUT_FILENO);
 
 	if (err)
-		return fail(-err, "no memory for the output");
+		return fail(-err, "out of memory for the output");
 	err = put_functions(&l, opt, argv);
 	if (!err && l.json)
 		out_text(&l.o, l.any ? "]\n" : "[]\n");

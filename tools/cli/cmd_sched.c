@@ -103,7 +103,7 @@ static int show(const struct options *opt, enum sched_view view)
 	symbols_demangle(r->symbols, opt->how);
 	ret = out_init(&o, STDOUT_FILENO);
 	if (ret)
-		ret = fail(-ret, "no memory for the output");
+		ret = fail(-ret, "out of memory for the output");
 	else
 		ret = out_end_stdout(&o, sched_print(r, view, opt->json, &o), "the view");
 	reader_close(r);

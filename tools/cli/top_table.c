@@ -70,7 +70,7 @@ int top_table_make(struct top_table *t, const struct counts *c, const struct top
 		if (*v->pattern && !strstr(c->at[i]->name, v->pattern))
 			continue;
 		if (ARRAY_ROOM(t->rows, t->nr, t->room, 64))
-			return fail(ENOMEM, "no memory for the table");
+			return fail(ENOMEM, "out of memory for the table");
 		fill(&t->rows[t->nr++], c->at[i], calls, seconds);
 	}
 	if (t->nr)

@@ -591,7 +591,7 @@ int elf_code_load(const char *path, struct elf_code *c)
 	close(fd);
 	if (err) {
 		elf_code_free(c);
-		return fail(ENOMEM, "no memory for the symbols of %s", path);
+		return fail(ENOMEM, "out of memory for the symbols of %s", path);
 	}
 	return 0;
 }

@@ -59,7 +59,7 @@ static int find(const char *path, struct unmodified *u)
 	int err = entries_open(&u->entries, u->map, u->bytes, get, put);
 
 	if (err == -ENOMEM)
-		return fail(ENOMEM, "no memory for the functions of %s", path);
+		return fail(ENOMEM, "out of memory for the functions of %s", path);
 	if (err || u->entries.image.head.e_machine != EM_X86_64) {
 		if (!err)
 			entries_close(&u->entries);
@@ -72,11 +72,11 @@ static int find(const char *path, struct unmodified *u)
 					  u->code.symbols[i].size, u->code.symbols[i].name);
 	if (err) {
 		entries_close(&u->entries);
-		return fail(ENOMEM, "no memory for the functions of %s", path);
+		return fail(ENOMEM, "out of memory for the functions of %s", path);
 	}
 	if (entries_find_ways(&u->entries)) {
 		entries_close(&u->entries);
-		return fail(ENOMEM, "no memory for the functions of %s", path);
+		return fail(ENOMEM, "out of memory for the functions of %s", path);
 	}
 	return 0;
 }

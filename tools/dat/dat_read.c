@@ -490,6 +490,8 @@ static int open_file(struct dat_reader *d)
 
 	cursor_on_file(&c, d->layout.fd, 0, d->file_bytes);
 	cursor_get(&c, magic, sizeof(magic));
+	if (!d->file_bytes)
+		return fail(EINVAL, "'%s' is empty", d->path);
 	if (c.bad || memcmp(magic, DAT_MAGIC, sizeof(magic)) != 0)
 		return fail(EINVAL, "'%s' is not a trace.dat", d->path);
 	if (!cursor_string(&c, version, sizeof(version)))

@@ -120,7 +120,7 @@ int native_tables_pack(const struct pages *p, const struct native_chunk *chunks,
 		 head.nr_pages * sizeof(struct native_page);
 	to = *out = malloc(*bytes);
 	if (!to)
-		return fail(ENOMEM, "no memory for %zu bytes of tables", *bytes);
+		return fail(ENOMEM, "out of memory for %zu bytes of tables", *bytes);
 	to = put(to, &head, sizeof(head));
 	for (size_t i = 0; i < p->clock.nr_lines; i++) {
 		const struct clock_line *l = &p->clock.lines[i];

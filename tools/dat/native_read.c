@@ -80,7 +80,7 @@ static int read_chunk(const struct native *n, uint64_t number, struct unpacked *
 
 	*packed = malloc(c->packed);
 	if (!*packed)
-		return fail(ENOMEM, "no memory for a chunk of '%s'", n->path);
+		return fail(ENOMEM, "out of memory for a chunk of '%s'", n->path);
 	ret = cursor_pread(n->fd, *packed, c->packed, n->offsets[number]);
 	if (ret)
 		return fail_errno(-ret, "cannot read '%s'", n->path);
@@ -89,14 +89,14 @@ static int read_chunk(const struct native *n, uint64_t number, struct unpacked *
 		return damaged(n, number);
 	*raw = malloc((size_t)sizes[1] + 1);
 	if (!*raw)
-		return fail(ENOMEM, "no memory for a chunk of '%s'", n->path);
+		return fail(ENOMEM, "out of memory for a chunk of '%s'", n->path);
 	got = ZSTD_decompressDCtx(u->zstd, *raw, sizes[1], (char *)*packed + sizeof(sizes),
 				  sizes[0]);
 	if (ZSTD_isError(got) || got != sizes[1])
 		return damaged(n, number);
 	ret = page_unpack(*raw, got, c->nr_pages, u->pages);
 	if (ret == -ENOMEM)
-		return fail(ENOMEM, "no memory for a chunk of '%s'", n->path);
+		return fail(ENOMEM, "out of memory for a chunk of '%s'", n->path);
 	return ret ? damaged(n, number) : 0;
 }
 
@@ -111,7 +111,7 @@ static int load_chunk(const struct native *n, uint64_t number, struct unpacked *
 	if (!u->pages)
 		u->pages = malloc((size_t)PACK_PAGES * PAGE_BYTES);
 	if (!u->zstd || !u->pages)
-		return fail(ENOMEM, "no memory for a chunk of '%s'", n->path);
+		return fail(ENOMEM, "out of memory for a chunk of '%s'", n->path);
 	ret = read_chunk(n, number, u, &packed, &raw);
 	free(packed);
 	free(raw);
@@ -377,7 +377,7 @@ int native_open(int fd, const char *path, unsigned int nr_cpus, const struct for
 		return 0;
 	n = calloc(1, sizeof(*n));
 	if (!n)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	n->fd = fd;
 	n->path = strdup(path);
 	n->tables = load_tables(fd, &tail);

@@ -244,13 +244,13 @@ int dat_graph_runs_begin(struct dat_graph_runs *g)
 	g->missed = false;
 	g->e = e;
 	if (!e)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	e->g = g;
 	e->last = calloc(g->r->nr_cpus + 1u, sizeof(*e->last));
 	e->lost = calloc(g->r->nr_cpus + 1u, sizeof(*e->lost));
 	e->calls = calls_new(&ops, e, &limits);
 	if (!e->last || !e->lost || !e->calls)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	calls_use(e->calls, g->r);
 	ret = learn ? calls_learn(e->calls, g->r, NULL) : 0;
 	/* where a stack turns out to be deeper, all is begun again */
@@ -261,7 +261,7 @@ int dat_graph_runs_begin(struct dat_graph_runs *g)
 	if (ret)
 		return ret;
 	e->runs = runs_new(g->r);
-	return e->runs ? 0 : fail(ENOMEM, "no memory");
+	return e->runs ? 0 : fail(ENOMEM, "out of memory");
 }
 
 int dat_graph_runs_step(struct dat_graph_runs *g, const atomic_bool *stop)

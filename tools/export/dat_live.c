@@ -148,7 +148,7 @@ struct dat_live *dat_live_new(const char *output, const char *spool, bool idle)
 
 	if (!l || sem_init(&l->turn, 0, 0)) {
 		free(l);
-		fail(ENOMEM, "no memory");
+		fail(ENOMEM, "out of memory");
 		return NULL;
 	}
 	l->file.fd = -1;

@@ -81,7 +81,7 @@ static int own_users(void)
 	if (!err) {
 		areas_dir_close(&areas);
 		if (setenv("VESTIGE_DIR", areas.path, 1))
-			return fail(ENOMEM, "no memory");
+			return fail(ENOMEM, "out of memory");
 	}
 	if (unshare(CLONE_NEWUSER))
 		return fail_errno(errno, "cannot make a user namespace: become root");

@@ -122,9 +122,9 @@ static int print_kallsyms(struct text *x, struct out *o)
 	if (err)
 		return err;
 	f = open_memstream(&text, &bytes);
-	err = f ? symbols_print_kallsyms(x->r->symbols, f) : fail(ENOMEM, "no memory");
+	err = f ? symbols_print_kallsyms(x->r->symbols, f) : fail(ENOMEM, "out of memory");
 	if (f && fclose(f) && !err)
-		err = fail(ENOMEM, "no memory for the symbols");
+		err = fail(ENOMEM, "out of memory for the symbols");
 	if (!err)
 		out_write(o, text, bytes);
 	free(text);
@@ -144,12 +144,12 @@ static int begin_trace(struct text *x)
 	if (x->cpu != UINT32_MAX) {
 		x->cpus = calloc(x->r->nr_cpus, sizeof(*x->cpus));
 		if (!x->cpus)
-			return fail(ENOMEM, "no memory");
+			return fail(ENOMEM, "out of memory");
 		x->cpus[x->cpu] = true;
 	}
 	shape.cpus = x->cpus;
 	if (out_init_sink(&x->o, append, x))
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	x->s = trace_stream_new(x->r, &x->o, &shape, &err);
 	return x->s ? 0 : err;
 }
@@ -168,7 +168,7 @@ static int begin(struct text *x)
 		return err;
 	}
 	if (out_init_sink(&o, append, x))
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	if (!strcmp(x->path, TARGET_KALLSYMS))
 		err = print_kallsyms(x, &o);
 	else

@@ -69,7 +69,7 @@ int reader_cut(struct reader *in, uint64_t from, uint64_t to, struct reader **ou
 
 	if (!c) {
 		reader_close(in);
-		return fail(ENOMEM, "no memory for a reader");
+		return fail(ENOMEM, "out of memory for a reader");
 	}
 	ops = (struct reader_ops *)(c + 1);
 	*c = (struct cut){.reader = *in, .in = in, .from = from, .to = to};

@@ -152,7 +152,7 @@ int reader_join(struct reader *in, struct reader **out)
 		free(j);
 		reader_close(in);
 		*out = NULL;
-		return fail(ENOMEM, "no memory for a reader");
+		return fail(ENOMEM, "out of memory for a reader");
 	}
 	j->reader.ops = &ops;
 	j->reader.nr_cpus = 0;

@@ -440,7 +440,7 @@ static int add_event(struct libcalls *l, char *command, const char *name, const 
 	    ARRAY_ROOM(l->commands, nr, l->room, 64) || ARRAY_ROOM(l->undo, nr, l->room_undo, 64)) {
 		free(command);
 		free(undo);
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	}
 	l->commands[nr] = command;
 	l->undo[nr] = undo;
@@ -462,7 +462,7 @@ static int add_entry(struct libcalls *l, const struct stub *s, const char *args)
 	FILE *f = open_memstream(&command, &bytes);
 
 	if (!f)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	fprintf(f, "p:" LIBCALL_SYSTEM "/%s %s:0x%" PRIx64, s->name, s->path, s->offset);
 	put_args(f, args);
 	if (fclose(f)) {
@@ -479,7 +479,7 @@ static int add_return(struct libcalls *l, const struct stub *s, const char *resu
 	FILE *f = open_memstream(&command, &bytes);
 
 	if (!f)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	fprintf(f, "r:" LIBCALL_SYSTEM "/%s" LIBCALL_RETURN " %s:0x%" PRIx64, s->name, s->path,
 		s->offset);
 	put_result(f, result);

@@ -249,7 +249,7 @@ int program_objects(const struct launch *l, struct meta **out)
 	int err = 0;
 
 	if (!t.m)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	/* one that cannot be read has no names here */
 	if (read_image(l, image, &elf)) {
 		err = add_object(&t, image, !elf.interp[0]);
@@ -258,7 +258,7 @@ int program_objects(const struct launch *l, struct meta **out)
 	}
 	if (err) {
 		meta_free(t.m);
-		return fail(ENOMEM, "no memory for the names in %s", l->image);
+		return fail(ENOMEM, "out of memory for the names in %s", l->image);
 	}
 	*out = t.m;
 	return 0;

@@ -209,7 +209,7 @@ static int make_boot(struct record_run *run)
 	int err;
 
 	if (!f)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	err = record_buffer_kb(&run->opt);
 	if (err) {
 		fclose(f);

@@ -46,7 +46,7 @@ int recorder_new(const struct recorder_of *of, struct spool_writer *spool, struc
 	struct recorder *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		return fail(ENOMEM, "no memory for the recorder");
+		return fail(ENOMEM, "out of memory for the recorder");
 	*r = (struct recorder){
 		.of = *of, .spool = spool, .rescan = true, .begun_ns = time_ns(CLOCK_MONOTONIC)};
 	*out = r;
@@ -228,7 +228,7 @@ static bool attach(struct recorder *r, const char *name)
 	write_meta(r, &m);
 	place = add_member(r);
 	if (!place) {
-		fail(ENOMEM, "no memory for %s: it is not recorded", m.name);
+		fail(ENOMEM, "out of memory for %s: it is not recorded", m.name);
 		member_give_up(&m);
 		member_close(&m);
 		return true;
@@ -526,7 +526,7 @@ int recorder_living(struct recorder *r, int **pids)
 		scan(r);
 		*pids = calloc(r->nr_members + 1, sizeof(**pids));
 		if (!*pids)
-			return fail(ENOMEM, "no memory for the recorder");
+			return fail(ENOMEM, "out of memory for the recorder");
 	}
 	for (unsigned int i = 0; i < r->nr_members; i++) {
 		const struct member *m = &r->members[i];

@@ -216,7 +216,7 @@ static int write_pages(struct recorder *r, struct member *m, const struct area_c
 	if (copy && !r->copies)
 		r->copies = malloc((size_t)DRAIN_AT_ONCE * PAGE_BYTES);
 	if (copy && !r->copies)
-		return fail(ENOMEM, "no memory to read %s", m->name);
+		return fail(ENOMEM, "out of memory to read %s", m->name);
 	if (overwrite)
 		nr = copy_stable(m, found, nr, r->copies);
 	else if (copy && copy_runs(m, found, nr, r->copies))

@@ -30,7 +30,7 @@ static int add(struct paths *p, const char *dir, const char *name)
 {
 	if (ARRAY_ROOM(p->of, p->nr, p->room, 16) ||
 	    asprintf(&p->of[p->nr], "%s/%s", dir, name) < 0)
-		return fail(ENOMEM, "no memory for the names of areas");
+		return fail(ENOMEM, "out of memory for the names of areas");
 	p->nr++;
 	return 0;
 }

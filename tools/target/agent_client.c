@@ -215,7 +215,7 @@ static int exchange(const struct image *t, int fd, const struct agent_request *r
 			    t->pid, reply->version, AGENT_VERSION);
 	*text = malloc((size_t)reply->payload_bytes + 1);
 	if (!*text)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	(*text)[reply->payload_bytes] = '\0';
 	err = transfer(fd, false, *text, reply->payload_bytes, w);
 	if (err) {
@@ -348,7 +348,7 @@ static int write_as(struct image *t, const char *file, const char *text, size_t 
 	if (tid > 0 && image_is_marker(file)) {
 		body = malloc(sizeof(w) + n);
 		if (!body)
-			return fail(ENOMEM, "no memory");
+			return fail(ENOMEM, "out of memory");
 		describe_writer(tid, &w);
 		memcpy(body, &w, sizeof(w));
 		memcpy(body + sizeof(w), text, n);
@@ -372,7 +372,7 @@ int image_translate(const struct image *t, const char *file, const char *text, s
 
 	*translated = (struct translated){.text = malloc(n + 1), .n = n};
 	if (!translated->text)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	if (n)
 		memcpy(translated->text, text, n);
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps) && !err; i++) {

@@ -29,7 +29,7 @@ struct counts_area {
 
 static int no_memory(void)
 {
-	return fail(ENOMEM, "no memory for the counts of functions");
+	return fail(ENOMEM, "out of memory for the counts of functions");
 }
 
 struct counts *counts_new(void)

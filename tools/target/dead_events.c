@@ -129,7 +129,7 @@ static int load(const struct image *t, struct left *l)
 	l->names = calloc(MAX_EVENTS, sizeof(*l->names));
 	if (!l->text || !l->names) {
 		unload(l);
-		return fail(ENOMEM, "no memory for events");
+		return fail(ENOMEM, "out of memory for events");
 	}
 	for (uint32_t i = 0; i < l->m->nr_events; i++)
 		add(l, meta_string(l->m, l->m->events[i].system),
@@ -337,6 +337,6 @@ char *dead_events_names(const struct image *t)
 	unload(&l);
 	if (f && !fclose(f))
 		return text;
-	fail(ENOMEM, "no memory for events");
+	fail(ENOMEM, "out of memory for events");
 	return NULL;
 }

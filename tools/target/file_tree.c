@@ -135,7 +135,7 @@ int file_tree_load(int fd, const struct area_header *head, struct file_tree *tre
 		return fail_errno((int)-bytes, "the table of control files");
 	tree->rows = calloc(MAX_ROWS, sizeof(*tree->rows));
 	if (!tree->rows)
-		return fail(ENOMEM, "no memory for control files");
+		return fail(ENOMEM, "out of memory for control files");
 	while (at < (size_t)bytes && tree->nr_rows < MAX_ROWS) {
 		const char *end = memchr(tree->text + at, '\n', (size_t)bytes - at);
 		size_t n =

@@ -182,7 +182,7 @@ static bool is_module(const char *path, const struct function_word *w)
 static int add_id(struct functions_found *f, uint32_t id)
 {
 	if (ARRAY_ROOM(f->ids, f->nr, f->room, 64))
-		return fail(ENOMEM, "no memory for more than %zu functions", f->nr);
+		return fail(ENOMEM, "out of memory for more than %zu functions", f->nr);
 	f->ids[f->nr++] = id;
 	return 0;
 }
@@ -238,7 +238,7 @@ static int find_in_all(const struct meta *m, const struct function_word *w,
 	int err = 0;
 
 	if (!name_pattern_init(&p, w->pattern, w->n))
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < m->nr_objects && !err; i++)
 		if (m->objects[i].nr_functions && !m->objects[i].unload_stamp &&
 		    is_module(meta_string(m, m->objects[i].path), w))
@@ -298,7 +298,7 @@ int function_find_one(const struct meta *m, const char *text, size_t n, const ch
 
 	*name = NULL;
 	if (!name_pattern_init(&p, text, n))
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < m->nr_objects && !err; i++) {
 		const struct object_functions *names =
 			m->objects[i].unload_stamp ? NULL : function_names_of(m, i);

@@ -92,7 +92,7 @@ static struct entry *all_names(const struct meta *m, const struct functions_foun
 		}
 	}
 	if (!all) {
-		fail(ENOMEM, "no memory for %zu names", room);
+		fail(ENOMEM, "out of memory for %zu names", room);
 		return NULL;
 	}
 	qsort(all, n, sizeof(*all), by_name);
@@ -407,7 +407,7 @@ int function_names_translate(const struct image *t, const char *file, const char
 	to = open_memstream(&translated->text, &translated->n);
 	if (!to) {
 		meta_free(m);
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	}
 	function_find_begin();
 	err = kind == SETS     ? translate_sets(to, m, text, n)
@@ -416,7 +416,7 @@ int function_names_translate(const struct image *t, const char *file, const char
 	function_find_end();
 	meta_free(m);
 	if (fclose(to) && !err)
-		err = fail(ENOMEM, "no memory");
+		err = fail(ENOMEM, "out of memory");
 	if (err || (translated->n == n && !memcmp(translated->text, text, n))) {
 		free(translated->text);
 		translated->text = NULL;
@@ -469,13 +469,13 @@ int function_names_boot(const struct meta *m, const char *list, char **out)
 
 	if (!to) {
 		*out = NULL;
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	}
 	function_find_begin();
 	translated = translate_boot_words(to, m, list, strlen(list), ",");
 	function_find_end();
 	if (fclose(to) && translated >= 0)
-		translated = fail(ENOMEM, "no memory");
+		translated = fail(ENOMEM, "out of memory");
 	if (translated <= 0) {
 		free(*out);
 		*out = NULL;

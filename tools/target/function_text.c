@@ -38,7 +38,7 @@ static int print_functions(const struct meta *m, struct out *o,
 	uint32_t nr = 0, gone = 0;
 
 	if (!rows)
-		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
+		return fail(ENOMEM, "out of memory for %u functions", m->nr_functions);
 	for (uint32_t i = 0; i < m->nr_functions; i++) {
 		const struct area_function *f = &m->functions[i];
 
@@ -241,7 +241,7 @@ static int print_probes(const struct meta *m, struct out *o)
 	names = rows ? names_new(m) : NULL;
 	if (!names) {
 		free(rows);
-		return fail(ENOMEM, "no memory for %u commands", m->nr_probes);
+		return fail(ENOMEM, "out of memory for %u commands", m->nr_probes);
 	}
 	for (uint32_t i = 0; i < m->nr_probes; i++)
 		if (m->probes[i].command && m->probes[i].function < m->nr_functions)

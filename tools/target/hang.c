@@ -187,7 +187,7 @@ static int list_threads(struct hang *h)
 
 			if (!more) {
 				closedir(dir);
-				return fail(ENOMEM, "no memory for %zu threads", room);
+				return fail(ENOMEM, "out of memory for %zu threads", room);
 			}
 			h->at = more;
 			h->room = room;

@@ -102,13 +102,13 @@ static int make_space(struct gathering *g)
 	g->space = object_space_new();
 	g->symbols = symbols_new();
 	if (!g->space || !g->symbols)
-		return fail(ENOMEM, "no memory for symbols");
+		return fail(ENOMEM, "out of memory for symbols");
 	for (unsigned int i = 0; i < g->nr; i++) {
 		struct member *mb = &g->members[i];
 
 		mb->numbers = calloc(mb->meta->nr_objects + 1u, sizeof(*mb->numbers));
 		if (!mb->numbers)
-			return fail(ENOMEM, "no memory for symbols");
+			return fail(ENOMEM, "out of memory for symbols");
 		for (uint32_t n = 0; n < mb->meta->nr_objects; n++) {
 			mb->numbers[n] = object_space_add(g->space, mb->meta, n);
 			if (mb->numbers[n] < 0)
@@ -266,7 +266,7 @@ static int print(struct gathering *g, struct out *o)
 			translate(g, &g->members[i], &g->members[i].hists.at[n]);
 	sum.at = calloc(nr + 1u, sizeof(*sum.at));
 	if (!err)
-		err = sum.at ? add_up(g, &sum) : fail(ENOMEM, "no memory for histograms");
+		err = sum.at ? add_up(g, &sum) : fail(ENOMEM, "out of memory for histograms");
 	for (uint32_t i = 0; i < sum.nr && !err; i++) {
 		if (i)
 			out_text(o, "\n\n");
@@ -286,7 +286,7 @@ int hist_file_print(struct image *const *targets, unsigned int nr, const char *f
 	int err = 0, unknown = -ENOENT;
 
 	if (!g.members)
-		return fail(ENOMEM, "no memory for histograms");
+		return fail(ENOMEM, "out of memory for histograms");
 	if (!split(file, system, name))
 		err = fail_errno(ENOENT, "%s", file);
 	for (unsigned int i = 0; i < nr && !err; i++) {

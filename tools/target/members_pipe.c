@@ -57,7 +57,7 @@ int members_pipe_open(struct session *s, unsigned int cpu, struct members_pipe *
 	int err;
 
 	if (!x)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	x->s = s;
 	x->cpu = cpu;
 	x->err = -ENOENT;

@@ -67,7 +67,7 @@ static int make(struct session *s, struct members_raw **out)
 	int err;
 
 	if (!x)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	x->s = s;
 	x->err = -ENOENT;
 	pthread_mutex_init(&x->lock, NULL);

@@ -35,7 +35,7 @@ struct names *names_new(const struct meta *m)
 	}
 	if (!n || !n->symbols || !n->space || !n->numbers) {
 		names_free(n);
-		fail(ENOMEM, "no memory for symbols");
+		fail(ENOMEM, "out of memory for symbols");
 		return NULL;
 	}
 	for (n->nr = 0; n->nr < m->nr_objects && !err; n->nr++) {

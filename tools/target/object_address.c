@@ -108,5 +108,5 @@ int object_addresses_translate(const struct image *t, const char *file, const ch
 	if (f)
 		free(translated->text);
 	translated->text = NULL;
-	return fail(ENOMEM, "no memory");
+	return fail(ENOMEM, "out of memory");
 }

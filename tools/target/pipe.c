@@ -73,7 +73,7 @@ static int open_follow(struct pipe *x, const struct image *t, unsigned int cpu)
 	if (cpu != UINT32_MAX)
 		x->cpus = calloc(x->nr_cpus, sizeof(*x->cpus));
 	if (!x->taken || (cpu != UINT32_MAX && !x->cpus) || out_init_sink(&x->o, append, x))
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	x->o.terminal = out_is_terminal();
 	if (x->cpus)
 		x->cpus[cpu] = true;
@@ -87,7 +87,7 @@ int pipe_open(const struct image *t, unsigned int cpu, struct pipe **out)
 	int err;
 
 	if (!x)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	x->nr = 1;
 	pthread_mutex_init(&x->lock, NULL);
 	err = open_follow(x, t, cpu);

@@ -473,7 +473,7 @@ int probe_names_translate(const struct image *t, const char *file, const char *t
 		return 0;
 	to.f = open_memstream(&translated->text, &translated->n);
 	if (!to.f)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	for (i = 0; i < n; i = end + 1) {
 		for (end = i; end < n && text[end] != '\n'; end++)
 			;
@@ -488,7 +488,7 @@ int probe_names_translate(const struct image *t, const char *file, const char *t
 	if (fclose(to.f)) {
 		free(translated->text);
 		translated->text = NULL;
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	}
 	return 0;
 }

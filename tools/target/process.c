@@ -183,7 +183,7 @@ static struct process *make(int (*open)(struct process *p, const void *arg), con
 	uint64_t bytes;
 
 	if (!p) {
-		*err = fail(ENOMEM, "no memory for a process");
+		*err = fail(ENOMEM, "out of memory for a process");
 		return NULL;
 	}
 	p->target.ops = &process_ops;
@@ -212,7 +212,7 @@ static struct process *make(int (*open)(struct process *p, const void *arg), con
 		if (p->image.instance[0])
 			p->top_fd = area_open(p->image.dir.fd, p->image.process, O_RDONLY, &bytes);
 		if (pipe_readers_init(&p->pipe_readers, p->head.nr_cpus))
-			*err = fail(ENOMEM, "no memory for a process");
+			*err = fail(ENOMEM, "out of memory for a process");
 	}
 	if (*err) {
 		process_free(p);

@@ -58,7 +58,7 @@ static int queue(void *arg, const unsigned char *chunk, uint32_t bytes)
 	struct subbuf *s = malloc(sizeof(*s) + bytes);
 
 	if (!s)
-		return fail(ENOMEM, "no memory for a sub-buffer");
+		return fail(ENOMEM, "out of memory for a sub-buffer");
 	memcpy(s->bytes, chunk, bytes);
 	s->nr = bytes;
 	s->next = NULL;
@@ -90,7 +90,7 @@ int raw_open(const struct image *t, struct raw **out)
 	int err;
 
 	if (!x)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	x->nr = 1;
 	pthread_mutex_init(&x->lock, NULL);
 	err = follow_open(&what, false, &x->f);
@@ -100,12 +100,12 @@ int raw_open(const struct image *t, struct raw **out)
 		x->streams = calloc(x->nr_cpus, sizeof(*x->streams));
 		x->wanted = calloc(x->nr_cpus, sizeof(*x->wanted));
 		if (!x->streams || !x->wanted)
-			err = fail(ENOMEM, "no memory");
+			err = fail(ENOMEM, "out of memory");
 	}
 	for (unsigned int c = 0; !err && c < x->nr_cpus; c++) {
 		x->streams[c].end = &x->streams[c].first;
 		if (subbuf_init_sink(&x->streams[c].writer, x->page_bytes, queue, &x->streams[c]))
-			err = fail(ENOMEM, "no memory");
+			err = fail(ENOMEM, "out of memory");
 	}
 	if (err) {
 		raw_close(x);
@@ -370,7 +370,7 @@ int raw_print(struct reader *r, unsigned int cpu, struct out *o)
 	int err;
 
 	if (subbuf_init_sink(&w, page_bytes_of(r), print_page, o))
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	events = graph_events_new(r, NULL, false, &err);
 	if (events)
 		err = print_events(events, cpu, &w);

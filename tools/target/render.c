@@ -91,7 +91,7 @@ static int trace(struct reader *r, struct out *o, unsigned int cpu)
 	if (cpu != UINT32_MAX) {
 		cpus = calloc(r->nr_cpus, sizeof(*cpus));
 		if (!cpus)
-			return fail(ENOMEM, "no memory");
+			return fail(ENOMEM, "out of memory");
 		cpus[cpu] = true;
 	}
 	shape.cpus = cpus;
@@ -195,7 +195,7 @@ static int render_pipe(const struct image *t, unsigned int cpu, struct out *o)
 	int err;
 
 	if (!buf)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	err = pipe_open(t, cpu, &x);
 	if (err) {
 		free(buf);
@@ -223,7 +223,7 @@ static int render_raw(const struct image *t, unsigned int cpu, struct out *o)
 	page = malloc(raw_page_bytes(x));
 	if (!page) {
 		raw_close(x);
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	}
 	raw_join(x, cpu);
 	do {

@@ -254,7 +254,7 @@ struct session *session_get(const char *name, const char *instance, int *err)
 		s->refs++;
 	pthread_mutex_unlock(&table_lock);
 	if (!s) {
-		*err = fail(ENOMEM, "no memory for a session");
+		*err = fail(ENOMEM, "out of memory for a session");
 		return NULL;
 	}
 	pthread_mutex_lock(&s->lock);

@@ -376,7 +376,7 @@ static int open_all(struct target *t,
 	session_look(of(t), true);
 	nr = session_members(of(t), &members);
 	paths = calloc(nr + 1u, sizeof(*paths));
-	err = paths ? 0 : fail(ENOMEM, "no memory");
+	err = paths ? 0 : fail(ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < nr && !err; i++) {
 		paths[i] = members[i]->image.path;
 		image_drain(&members[i]->image);

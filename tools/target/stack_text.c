@@ -31,7 +31,7 @@ static struct area_stack *load(const struct meta *m, int fd)
 	uint32_t gen;
 
 	if (!s) {
-		fail(ENOMEM, "no memory");
+		fail(ENOMEM, "out of memory");
 		return NULL;
 	}
 	if (!m->head.stack_offset || m->head.stack_offset > INT64_MAX)

@@ -56,7 +56,7 @@ static int take(struct bars *b, struct reader *r, const struct record *rec)
 		struct bar *more = realloc(b->at, room * sizeof(*more));
 
 		if (!more)
-			return fail(ENOMEM, "no memory for the graph");
+			return fail(ENOMEM, "out of memory for the graph");
 		b->at = more;
 		b->room = room;
 	}
@@ -169,7 +169,7 @@ static int print(struct reader *r, struct out *o,
 	int ret = 1;
 
 	if (!m)
-		return fail(ENOMEM, "no memory for the graph");
+		return fail(ENOMEM, "out of memory for the graph");
 	while (ret > 0) {
 		ret = merge_next(m, &rec);
 		if (ret > 0 && take(&b, r, rec))

@@ -14,7 +14,7 @@
 
 static int no_memory(void)
 {
-	return fail(ENOMEM, "no memory for the graph");
+	return fail(ENOMEM, "out of memory for the graph");
 }
 
 int dot_graph_node(struct dot_graph *g, const char *name, const char *object, uint32_t *node)

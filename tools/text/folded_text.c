@@ -164,13 +164,13 @@ int folded_text_print(struct reader *r, struct out *o)
 
 	if (!m) {
 		free(f);
-		return fail(ENOMEM, "no memory for stacks");
+		return fail(ENOMEM, "out of memory for stacks");
 	}
 	f->r = r;
 	while (ret > 0) {
 		ret = merge_next(m, &rec);
 		if (ret > 0 && take(f, rec))
-			ret = fail(ENOMEM, "no memory for stacks");
+			ret = fail(ENOMEM, "out of memory for stacks");
 	}
 	merge_free(m);
 	if (!ret && !f->sums.nr)

@@ -40,7 +40,7 @@ static int print_all(struct reader *r, struct out *o, struct event_text *text, u
 	int ret;
 
 	if (!m)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	while ((ret = merge_next(m, &rec)) > 0) {
 		const struct tep_event *ev = ftrace_event(r, rec);
 
@@ -68,7 +68,7 @@ int leak_text_print(struct reader *r, struct out *o)
 	int ret;
 
 	if (!text)
-		return fail(ENOMEM, "no memory");
+		return fail(ENOMEM, "out of memory");
 	ret = print_all(r, o, text, sum);
 	if (!ret)
 		out_printf(o, "# not released: %" PRIu64 " bytes in %" PRIu64 " blocks\n", sum[0],

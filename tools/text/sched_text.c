@@ -248,7 +248,7 @@ static const char *map_name(struct sched_text *t, int32_t pid, bool *is_new)
 	if (!(t->nr_names & (t->nr_names - 1)) || !t->names) {
 		more = realloc(t->names, (t->nr_names ? t->nr_names * 2 : 1) * sizeof(*more));
 		if (!more) {
-			t->err = fail(ENOMEM, "no memory for %zu threads", t->nr_names);
+			t->err = fail(ENOMEM, "out of memory for %zu threads", t->nr_names);
 			return "??";
 		}
 		t->names = more;
@@ -417,7 +417,7 @@ int sched_print(struct reader *r, enum sched_view view, bool json, struct out *o
 
 	t.s = sched_new(r, &ops, &t);
 	t.cpus = calloc(r->nr_cpus + 1, sizeof(*t.cpus));
-	ret = t.s && t.cpus ? print(&t) : fail(ENOMEM, "no memory for a recording's threads");
+	ret = t.s && t.cpus ? print(&t) : fail(ENOMEM, "out of memory for a recording's threads");
 	sched_free(t.s);
 	sums_free(&t.sums);
 	free(t.cpus);

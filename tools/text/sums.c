@@ -25,7 +25,7 @@ int sums_add(struct sums *s, int32_t pid, const char *key, uint64_t amount, uint
 		if (!copy || ARRAY_ROOM(s->at, s->nr, s->room, 256) ||
 		    hash_index_add(&s->index, hash, (uint32_t)s->nr)) {
 			free(copy);
-			return fail(ENOMEM, "no memory for a sum");
+			return fail(ENOMEM, "out of memory for a sum");
 		}
 		found = (int64_t)s->nr;
 		s->at[s->nr++] = (struct sum){.key = copy, .pid = pid};
