@@ -263,10 +263,21 @@ static int take_cut_run(struct view *v, struct calls *calls, struct run *run, ui
 	return ret;
 }
 
+/* The time of the first record that is shown: the change to a stack that comes before its first call is not. */
+static uint64_t shown_ts(const struct run *run)
+{
+	unsigned int i = 0;
+
+	while (i + 1 < run->nr &&
+	       (run->recs ? run->recs[i].kind : RECORD_RUN_KIND(run->words[i])) == RECORD_STACK)
+		i++;
+	return run_ts(run, i);
+}
+
 /* The first run is there: the range may count from its time. */
 static void find_cuts(struct view *v, const struct run *run)
 {
-	v->first_ts = run_ts(run, 0);
+	v->first_ts = shown_ts(run);
 	if (v->range_from_start)
 		v->wish.from += v->first_ts;
 	if (v->range_to_start)
