@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """The kernel's own test suite of ftrace on a process: unmodified, from Debian's package of the
-kernel's source, unpacked below .cache/ (or $VESTIGE_CACHE) and nowhere else.
+kernel's source, unpacked below .cache/ (or $VESTIGE_SOURCES) and nowhere else.
 
 	ftracetest.py [-v] [-j N] [--update] [CASE...]
 
@@ -30,7 +30,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("BUILD_DIR", os.path.join(ROOT, "build"))
 BIN = os.environ.get("VESTIGE_BIN", os.path.join(BUILD, "vestige"))
 LIBRARY = os.path.join(BUILD, "libvestige.so")
-CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(ROOT, ".cache"))
+CACHE = os.environ.get("VESTIGE_SOURCES", os.path.join(ROOT, ".cache"))
 CASES = os.path.join(ROOT, "docs/conformance/cases.tsv")
 SOURCE = "/usr/src/linux-source-6.12.tar.xz"
 # Cases that came with 7.2 are `7.2/test.d/...` in the list. No package has that suite: it is an

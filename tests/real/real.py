@@ -30,7 +30,7 @@ import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, f"{ROOT}/tests")     # for the modules that all tests share
-CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(ROOT, ".cache"))
+CACHE = os.environ.get("VESTIGE_SOURCES", os.path.join(ROOT, ".cache"))
 FLAG = "-fpatchable-function-entry=6"
 # libraries of the system's folders that do the work of the programs here
 UNMODIFIED = "1,libsqlite3*,libcrypto*,libssl*,libz.*,libpcre2*,libreadline*,libtinfo*,libgmp*,libmpfr*,libisl*,liblzma*," \

@@ -7,7 +7,7 @@ import subprocess
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WEB = os.path.join(SOURCE, "tools/view/web")
-CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(SOURCE, ".cache"))
+CACHE = os.environ.get("VESTIGE_SOURCES", os.path.join(SOURCE, ".cache"))
 
 
 class Missing(Exception):
