@@ -11,7 +11,7 @@ import socket
 
 import real
 
-SHORT = True
+SHORT = False  # minutes of CPU time
 TRACERS = ["function", "function_graph"]
 LEAST = 1000
 OPTIONS = ["CC=gcc", f"CFLAGS=-O1 -g1 -w {real.FLAG}", "NO_CURL=1", "NO_EXPAT=1", "NO_GETTEXT=1", "NO_OPENSSL=1",
