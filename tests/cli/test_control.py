@@ -422,6 +422,11 @@ def test_a_process_that_is_not_traced(w):
     said(w.run("get", "-P", 4194304 + 1, "trace", status=1), "there is no process")
 
 
+def has_library(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        return "libvestige.so" in f.read()
+
+
 def test_a_folder_that_the_engine_refuses(w):
     """The engine prints nothing: each command for the process says why it is not traced, in whichever
     environment the command runs. A folder that is not there is made."""
@@ -442,6 +447,7 @@ def test_a_folder_that_the_engine_refuses(w):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as p:
             p.stdin.write(b"a\n")
             p.stdin.flush()
+            until(lambda: has_library(p.pid))
             for command in ("get", "-P", p.pid, "trace"), ("show", "-P", p.pid), ("attach", p.pid):
                 if command[0] == "attach" and folder != w.path("none/none"):
                     continue   # it looks into the process's folder, and refuses that itself

@@ -65,10 +65,12 @@ def test_as_sqlite3(w):
             db.execute("INSERT INTO slices VALUES(?,?,?,?,?,?)", [r[k] for k in ("time", "duration", "name", "object", "depth", "tid")])
         else:
             db.execute("INSERT INTO events VALUES(?,?,?,?,?)", [r[k] for k in ("time", "cpu", "tid", "name", "text")])
-    times = sorted(int(r["time"]) for r in rows)
+    # between the two there are calls, and behind the first events, however many come before the first call
+    times, calls = (sorted(int(r["time"]) for r in rows if r["kind"] == "call" or every) for every in (True, False))
+    a, b = (choose(t[len(t) * third // 3] for t in (times, calls)) for choose, third in ((min, 1), (max, 2)))
     tid = next(r["tid"] for r in rows if r["name"] == "thread")
     for query in QUESTIONS:
-        query = query.format(a=times[len(times) // 3], b=times[2 * len(times) // 3], tid=tid)
+        query = query.format(a=a, b=b, tid=tid)
         query = query.replace("*) FROM", "*) FROM").replace("SELECT * FROM slices WHERE name", "SELECT start, duration, name, object, depth, tid FROM slices WHERE name")
         expected = [["" if v is None else str(v) for v in row] for row in db.execute(query)]
         assert expected or "NULL" in query, query
