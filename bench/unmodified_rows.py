@@ -86,7 +86,7 @@ def at_start():
             row(f"start-up, {argv[0]}", "not installed")
             continue
         best = {}
-        cache = f"{harness.folder}/ways"
+        cache = f"{harness.folder}/kept_ways"
         sh(VESTIGE, "record", "-q", "-p", "function", "-o", f"{harness.folder}/ways.dat", *argv, env={"VESTIGE_CACHE": cache})
         for _ in range(pairs(15)):
             for names, kept in ("0", "0"), ("1,all", "0"), ("1,all", cache):
