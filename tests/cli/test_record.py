@@ -228,14 +228,16 @@ int main(void) { turn("first"); turn("second"); turn("third"); turn("first"); re
 
 
 def test_event_that_is_not_there_is_named(w):
-    p = w.run("record", "-q", "-e", "sched,nosuch", "--", w.prog, "calls", 1)
-    assert p.stderr.decode().splitlines() == [
-        "vestige: calls has no event nosuch: it is recorded only of programs that calls executes"], p.stderr
+    def said(event):
+        """But for what the kernel has lost of its own events, on a machine with many."""
+        lines = w.run("record", "-q", "-e", f"sched,{event}", "--", w.prog, "calls", 1).stderr.decode().splitlines()
+        return [line for line in lines if "events were dropped" not in line]
+
+    assert said("nosuch") == ["vestige: calls has no event nosuch: it is recorded only of programs that calls executes"], said("nosuch")
     for event, near in (("sched_swicth", "sched_switch"), ("shed:sched_switch", "sched:sched_switch"),
                         ("kmem:kmaloc", "kmem:kmalloc")):
-        p = w.run("record", "-q", "-e", f"sched,{event}", "--", w.prog, "calls", 1)
-        assert p.stderr.decode().splitlines() == [
-            f"vestige: calls has no event {event}, did you mean {near}? It is recorded only of programs that calls executes"], p.stderr
+        assert said(event) == [
+            f"vestige: calls has no event {event}, did you mean {near}? It is recorded only of programs that calls executes"], said(event)
 
 
 def test_exec_is_followed(w):
