@@ -149,21 +149,31 @@ bool image_has_ended(int pid, unsigned long long start)
 	return kill(pid, 0) && errno == ESRCH;
 }
 
-/* A number of /proc/PID/status; 0: it is not there. */
-static int status_number(int pid, const char *name)
+bool image_status(int pid, const char *name, char *text, size_t room)
 {
 	char path[64], line[256];
-	int value = 0;
+	size_t n = strlen(name);
+	bool found = false;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, strlen(name)))
-			value = (int)strtol(line + strlen(name), NULL, 10);
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		found = !strncmp(line, name, n);
+		if (found)
+			snprintf(text, room, "%s", line + n);
+	}
 	if (f)
 		fclose(f);
-	return value;
+	return found;
+}
+
+/* A number of /proc/PID/status; 0: it is not there. */
+static int status_number(int pid, const char *name)
+{
+	char text[64];
+
+	return image_status(pid, name, text, sizeof(text)) ? (int)strtol(text, NULL, 10) : 0;
 }
 
 bool image_stopped(int pid)

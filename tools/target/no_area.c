@@ -15,6 +15,7 @@
 
 #include "abi/area.h"
 #include "tools/base/fail.h"
+#include "tools/target/image.h"
 #include "tools/target/process_env.h"
 
 /* As the tool sees it; the process may have another root and working directory. */
@@ -27,17 +28,11 @@ static int outside(int pid, const char *dir, char *path, size_t room)
 /* Its files in /proc are root's when it is not dumpable. Return: 0 or -ENOENT. */
 static int effective_user(int pid, unsigned int *uid)
 {
-	char path[64], line[256];
-	int found = 0;
-	FILE *f;
+	char text[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "Uid: %*u %u", uid) == 1;
-	if (f)
-		fclose(f);
-	return found ? 0 : -ENOENT;
+	return image_status(pid, "Uid:", text, sizeof(text)) && sscanf(text, "%*u %u", uid) == 1
+		       ? 0
+		       : -ENOENT;
 }
 
 static int check(int pid, unsigned int user, const char *dir, const char *whose)
