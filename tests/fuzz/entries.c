@@ -9,20 +9,6 @@
 
 #include "object/entries.h"
 
-#define MAX_BYTES (1u << 26)
-
-static void *get(size_t bytes)
-{
-	PROMISE(bytes && bytes <= MAX_BYTES);
-	return calloc(1, bytes);
-}
-
-static void put(void *p, size_t bytes)
-{
-	PROMISE(p && bytes);
-	free(p);
-}
-
 static void run(const uint8_t *data, size_t n)
 {
 	/* of its own, so that the sanitizer sees a byte too many */
@@ -31,7 +17,7 @@ static void run(const uint8_t *data, size_t n)
 
 	PROMISE(copy);
 	memcpy(copy, data, n);
-	if (!entries_open(&e, copy, n, get, put)) {
+	if (!entries_open(&e, copy, n, fuzz_get, fuzz_put)) {
 		PROMISE(!entries_add(&e, e.text_lo + 1, 3, "added"));
 		PROMISE(!entries_find_ways(&e));
 		for (uint32_t i = 0; i < e.nr; i++) {

@@ -89,6 +89,10 @@ struct fuzz_file {
 	uint64_t value;
 };
 
+/* Zeroed memory for object/'s analysis, 64 MiB at most, and its end. Both are given a size. */
+void *fuzz_get(size_t bytes);
+void fuzz_put(void *p, size_t bytes);
+
 struct reader;
 /*
  * Make the file, open it, read each CPU's stream to its end and close it.

@@ -16,3 +16,15 @@ const struct fuzz_target *fuzz_target_find(const char *name)
 			return all[i];
 	return NULL;
 }
+
+void *fuzz_get(size_t bytes)
+{
+	PROMISE(bytes && bytes <= 64u << 20);
+	return calloc(1, bytes);
+}
+
+void fuzz_put(void *p, size_t bytes)
+{
+	PROMISE(p && bytes);
+	free(p);
+}

@@ -11,21 +11,8 @@
 #include "object/digest.h"
 #include "object/ways_file.h"
 
-#define MAX_BYTES (1u << 26)
-#define TEXT	  0x1000u
-#define NR_ROWS	  8u
-
-static void *get(size_t bytes)
-{
-	PROMISE(bytes && bytes <= MAX_BYTES);
-	return calloc(1, bytes);
-}
-
-static void put(void *p, size_t bytes)
-{
-	PROMISE(p && bytes);
-	free(p);
-}
+#define TEXT	0x1000u
+#define NR_ROWS 8u
 
 /* A file with one segment of code. */
 static void make_object(uint8_t object[2 * TEXT])
@@ -75,7 +62,7 @@ static void read_it(const uint8_t *object, const uint8_t *ways, size_t n)
 {
 	struct entries e;
 
-	if (ways_file_unpack(&e, object, 2 * TEXT, ways, n, get, put))
+	if (ways_file_unpack(&e, object, 2 * TEXT, ways, n, fuzz_get, fuzz_put))
 		return;
 	for (uint32_t i = 0; i < e.nr; i++) {
 		const struct entry *f = &e.functions[i];
