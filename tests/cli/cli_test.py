@@ -253,12 +253,13 @@ def python_env(w):
     """The environment in which a program of Python loads libvestige-trace. Where that needs the sanitizer's library, the first
     python3 of PATH is a script that loads it before: the commands, which start python3, have it already."""
     env = dict(w.env, PYTHONPATH=os.environ["BUILD_DIR"])
-    if not sanitizer():
+    found = sanitizer()
+    if not found:
         return env
     os.makedirs(w.path("python"), exist_ok=True)
     with open(w.path("python/python3"), "w", encoding="utf-8") as f:
         # python's own leaks are none of ours
-        f.write(f'#!/bin/sh\nLD_PRELOAD={sanitizer()[1]} ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0:symbolize=0" exec {sys.executable} "$@"\n')
+        f.write(f'#!/bin/sh\nLD_PRELOAD={found[1]} ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0:symbolize=0" exec {sys.executable} "$@"\n')
     os.chmod(w.path("python/python3"), 0o755)
     return {**env, "PATH": w.path("python") + ":" + env["PATH"]}
 

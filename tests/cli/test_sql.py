@@ -66,8 +66,10 @@ def test_as_sqlite3(w):
         else:
             db.execute("INSERT INTO events VALUES(?,?,?,?,?)", [r[k] for k in ("time", "cpu", "tid", "name", "text")])
     # between the two there are calls, and behind the first events, however many come before the first call
-    times, calls = (sorted(int(r["time"]) for r in rows if r["kind"] == "call" or every) for every in (True, False))
-    a, b = (choose(t[len(t) * third // 3] for t in (times, calls)) for choose, third in ((min, 1), (max, 2)))
+    times = sorted(int(r["time"]) for r in rows)
+    calls = sorted(int(r["time"]) for r in rows if r["kind"] == "call")
+    a = min(times[len(times) // 3], calls[len(calls) // 3])
+    b = max(times[2 * len(times) // 3], calls[2 * len(calls) // 3])
     tid = next(r["tid"] for r in rows if r["name"] == "thread")
     for query in QUESTIONS:
         query = query.format(a=a, b=b, tid=tid)
