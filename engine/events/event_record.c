@@ -73,7 +73,8 @@ static void plain_commit(void *file, struct vestige_event_slot *slot)
 
 /*
  * As ring_reserve() in the top instance's ring, for the usual case: rseq gives the thread's CPU,
- * and the stamps are the counter's. Every other case calls ring_reserve().
+ * the stamps are the counter's, and the record is the calling thread's own. At its exit a thread
+ * with a page also writes the last proxy records. Every other case calls event_reserve().
  */
 static void *quick_reserve(void *file, struct vestige_event_slot *slot, uint32_t bytes)
 {
@@ -84,7 +85,8 @@ static void *quick_reserve(void *file, struct vestige_event_slot *slot, uint32_t
 	struct page_head *page;
 	uint64_t at, stamp;
 
-	if (likely(ctl->cpu_key == ((uint32_t)arch_rseq_cpu(ring_rseq_offset) ^ RING_CPU_KEY))) {
+	if (likely(ctl->cpu_key == ((uint32_t)arch_rseq_cpu(ring_rseq_offset) ^ RING_CPU_KEY) &&
+		   !ring_as)) {
 		page = ring_begin_writer(ctl);
 		at = likely(page) ? arch_local_fetch_add(&page->commit, size) : PAGE_BYTES;
 		if (likely(at + size <= PAGE_BYTES)) {

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """vestige sched has the known reasons and times for which threads wait, by the program's own clock
 and perf sched."""
+import csv
+import io
 import json
 import os
 import re
@@ -473,6 +475,54 @@ def test_bad(w):
     w.run("record", "-q", "-o", "f.dat", "--", w.prog, "calls", "5")
     p = w.run("sched", "latency", "f.dat", status=1)
     assert "no context switch is recorded" in p.stderr.decode(), p
+
+
+SHORT = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+static struct rusage begin, end;
+__attribute__((noipa)) static void *thread(void *a)
+{
+	getrusage(RUSAGE_THREAD, &begin);
+	for (int i = 0; i < 20; i++)
+		usleep(100);
+	getrusage(RUSAGE_THREAD, &end);
+	return a;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, thread, NULL);
+	pthread_join(t, NULL);
+	printf("%ld\n", end.ru_nvcsw - begin.ru_nvcsw);
+	return 0;
+}
+"""
+
+
+def sleeps(w, *argv):
+    """How often the thread of SHORT slept: by its own count, and by the switches inside its call."""
+    p = subprocess.run([BIN, "record", "-q", "-p", "function_graph", "-e", "sched_switch", "-o", "s.dat", "--", *argv],
+                       cwd=w.dir, env=w.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if p.returncode == 77:
+        raise Skip("a seccomp filter with a listener is refused here")
+    assert p.returncode == 0, p
+    rows = list(csv.DictReader(io.StringIO(w.run("convert", "-q", "--to", "csv", "-o", "-", "s.dat").stdout.decode())))
+    call = next(r for r in rows if r["name"] == "thread")
+    begin, end = int(call["time"]), int(call["time"]) + int(call["duration"])
+    return int(p.stdout), sum(r["tid"] == call["tid"] and begin <= int(r["time"]) <= end and
+                              bool(re.search(rf"prev_pid={call['tid']} .*prev_state=[SD]", r["text"])) for r in rows)
+
+
+def test_the_last_records(w):
+    """The program's own thread writes the last records at its exit: of the thread that they are about, with their times."""
+    short = w.compile("short", SHORT)
+    for _ in range(5):
+        own, ours = sleeps(w, short)
+        assert own == ours, (own, ours)
 
 
 if __name__ == "__main__":
