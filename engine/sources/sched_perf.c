@@ -40,8 +40,8 @@
 #include "engine/ring/proxy.h"
 
 #define DRAIN_MS      5
-#define LATE_NS	      1000000u	 /* a record may be that long in the making, and out of order */
-#define MAX_WAIT_NS   200000000u /* a start for the agent */
+#define LATE_NS	      1000000u /* a record may be that long in the making, and out of order */
+#define MAX_WAIT_NS   UINT64_C(5000000000) /* a start for the agent */
 #define YIELD_NS      50000000u
 #define MAX_STRANGERS 20000u /* samples of newer threads than the filters know that are not ours */
 #define REFILTER_NS                                                                                \
@@ -481,7 +481,9 @@ void sched_perf_no_agent(void)
 
 /*
  * The agent was just started: wait until it has opened what is wanted, so that no event of the
- * program's start is missed; a fifth of a second at most. Not under the tree's lock.
+ * program's start is missed. On a busy machine it may take a second until the kernel has run the
+ * agent and opened everything. The limit is for an agent that a debugger has stopped. Not under the
+ * tree's lock.
  */
 static void wait_for_agent(void)
 {
@@ -503,6 +505,9 @@ static void wait_for_agent(void)
 		else
 			arch_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
 	}
+	if (wanted)
+		area_status("the agent did not come in time, so the first events of perf are lost",
+			    NULL, -ETIMEDOUT);
 }
 
 /* In a child of fork: its agent opens what is on. */

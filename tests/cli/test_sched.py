@@ -477,6 +477,60 @@ def test_bad(w):
     assert "no context switch is recorded" in p.stderr.decode(), p
 
 
+SLOW = r"""
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* Starts a program; the first perf_event_open() of each thread takes 0.6 s. */
+static void *slow(void *fd)
+{
+	struct seccomp_notif call;
+	struct seccomp_notif_resp answer;
+	unsigned int last = 0;
+
+	for (;;) {
+		call = (struct seccomp_notif){0};
+		if (ioctl((int)(long)fd, SECCOMP_IOCTL_NOTIF_RECV, &call))
+			continue;
+		if (call.pid != last)
+			usleep(600000);
+		last = call.pid;
+		answer = (struct seccomp_notif_resp){.id = call.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+		ioctl((int)(long)fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	}
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog filter = {4, code};
+	int fd, status = 1;
+	pthread_t t;
+
+	(void)argc;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+	if (fd < 0)
+		return 77;
+	pthread_create(&t, NULL, slow, (void *)(long)fd);
+	if (!fork()) {
+		close(fd);
+		execv(argv[1], argv + 1);
+		_exit(1);
+	}
+	wait(&status);
+	return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+"""
 SHORT = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -523,6 +577,12 @@ def test_the_last_records(w):
     for _ in range(5):
         own, ours = sleeps(w, short)
         assert own == ours, (own, ours)
+
+
+def test_a_slow_start(w):
+    """On a busy machine the engine opens perf's events late: the program waits for them."""
+    own, ours = sleeps(w, w.compile("slow", "#define _GNU_SOURCE\n" + SLOW), w.compile("short", SHORT))
+    assert own == ours, (own, ours)
 
 
 if __name__ == "__main__":
