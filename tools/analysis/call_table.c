@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 
 const char *const call_sort_names[SORT_NR + 1] = {
@@ -271,18 +272,7 @@ void call_table_sort(struct call_table *table, const enum call_sort *keys, unsig
 
 const struct call_row *call_table_find(const struct call_table *table, const struct call_row *row)
 {
-	size_t lo = 0, hi = table->nr;
+	size_t at = LOWER_BOUND(i, 0, table->nr, by_name(&table->rows[i], row) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int order = by_name(&table->rows[mid], row);
-
-		if (!order)
-			return &table->rows[mid];
-		if (order < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return at < table->nr && !by_name(&table->rows[at], row) ? &table->rows[at] : NULL;
 }

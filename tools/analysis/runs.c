@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 
 #define BATCH_RECORDS 256u
@@ -154,19 +155,9 @@ static int step(struct runs *s)
 /* How many records of @run are before @limit: the first one is, or it would not be its turn. */
 static unsigned int count_before(const struct run *run, uint64_t limit)
 {
-	unsigned int lo = 1, hi = run->nr;
-
-	if (run_ts(run, hi - 1) < limit)
-		return hi;
-	while (lo < hi) {
-		unsigned int mid = lo + (hi - lo) / 2;
-
-		if (run_ts(run, mid) < limit)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	if (run_ts(run, run->nr - 1) < limit)
+		return run->nr;
+	return (unsigned int)LOWER_BOUND(i, 1, run->nr, run_ts(run, i) < limit);
 }
 
 int runs_next(struct runs *s, struct run *run)

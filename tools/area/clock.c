@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/machine.h"
 #include "tools/base/time_ns.h"
@@ -137,19 +138,10 @@ void clock_free(struct clock *c)
 
 const struct clock_line *clock_line_find(const struct clock *c, uint64_t stamp)
 {
-	size_t lo = 0, hi = c->nr_lines;
-
-	if (!hi)
+	if (!c->nr_lines)
 		return NULL;
-	while (lo + 1 < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->lines[mid].stamp <= stamp)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return &c->lines[lo];
+	/* the first one holds for all times before it, too */
+	return &c->lines[LOWER_BOUND(i, 1, c->nr_lines, c->lines[i].stamp <= stamp) - 1];
 }
 
 bool clock_sample(struct area_clock *pair, unsigned int best_of)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/code/elf_code.h"
 #include "tools/code/object_identity.h"
@@ -198,21 +199,16 @@ static void emit(struct emit *e, uint64_t addr, char type, const char *name)
 		e->err = fail(ENOMEM, "out of memory for symbols");
 }
 
+static size_t symbol_from(const struct elf_code *code, uint64_t addr)
+{
+	return LOWER_BOUND(i, 0, code->nr_symbols, code->symbols[i].addr < addr);
+}
+
 static bool has_symbol(const struct elf_code *code, uint64_t addr)
 {
-	size_t lo = 0, hi = code->nr_symbols;
+	size_t at = symbol_from(code, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (code->symbols[mid].addr == addr)
-			return true;
-		if (code->symbols[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
+	return at < code->nr_symbols && code->symbols[at].addr == addr;
 }
 
 /* Names for the code of @section that no symbol claims. */
@@ -220,15 +216,8 @@ static void emit_gaps(struct emit *e, const struct elf_code *code, const struct 
 {
 	uint64_t end = sec->addr + sec->size;
 	uint64_t claimed = sec->addr;
-	size_t i = 0, lo = 0, hi = code->nr_symbols;
+	size_t i, lo = symbol_from(code, sec->addr);
 
-	while (lo < hi) {
-		i = lo + (hi - lo) / 2;
-		if (code->symbols[i].addr < sec->addr)
-			lo = i + 1;
-		else
-			hi = i;
-	}
 	if (lo == code->nr_symbols || code->symbols[lo].addr != sec->addr)
 		emit(e, sec->addr, 't', sec->name);
 	for (i = lo; i < code->nr_symbols && code->symbols[i].addr < end; i++) {

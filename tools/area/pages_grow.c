@@ -104,19 +104,7 @@ static int by_key(const struct page_ref *a, const struct page_ref *b)
 /* The first held page that is not before @ref. */
 static size_t held_at(const struct pages_grow *g, const struct page_ref *ref)
 {
-	size_t first = 0, nr = g->nr_held;
-
-	while (nr) {
-		size_t half = nr / 2;
-
-		if (by_key(&g->held[first + half].ref, ref) < 0) {
-			first += half + 1;
-			nr -= half + 1;
-		} else {
-			nr = half;
-		}
-	}
-	return first;
+	return LOWER_BOUND(i, 0, g->nr_held, by_key(&g->held[i].ref, ref) < 0);
 }
 
 static struct held *find_held(const struct pages_grow *g, const struct page_ref *ref)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "tools/area/pages_impl.h"
+#include "tools/base/array.h"
 
 #define MIN_PAGES   512u /* fewer are read before a thread is worth it */
 #define MAX_ON_BOTH 256u
@@ -42,15 +43,7 @@ static size_t first_from(const struct pages *p, unsigned int cpu, uint64_t ts)
 	size_t first, end;
 
 	pages_cpu_refs(p, cpu, &first, &end);
-	while (first < end) {
-		size_t mid = first + (end - first) / 2;
-
-		if (p->refs[mid].base < ts)
-			first = mid + 1;
-		else
-			end = mid;
-	}
-	return first;
+	return LOWER_BOUND(i, first, end, p->refs[i].base < ts);
 }
 
 static size_t nr_before(const struct pages *p, uint64_t ts)
@@ -67,17 +60,9 @@ static size_t nr_before(const struct pages *p, uint64_t ts)
 /* The base of a page before which half of them begin; 0: there is none, as many begin at once. */
 static uint64_t middle(const struct pages *p)
 {
-	uint64_t lo = 0, hi = UINT64_MAX;
+	uint64_t lo = LOWER_BOUND(ts, 0, UINT64_MAX, nr_before(p, ts) < p->nr_refs / 2);
 	size_t nr;
 
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (nr_before(p, mid) < p->nr_refs / 2)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* it is one behind the base of the page that makes the half full */
 	lo -= lo > 0;
 	nr = nr_before(p, lo);

@@ -135,19 +135,12 @@ static int open_next(struct pages *p, struct stream *s, unsigned int cpu)
 static uint64_t canonical(struct stream *s, const struct member *m, uint64_t addr, uint64_t stamp)
 {
 	const struct map *map = s->map, *best = NULL;
-	size_t lo = 0, hi = m->nr_maps;
+	size_t lo;
 
 	if (map && map->alone && addr >= map->lo && addr < map->hi && map >= m->maps &&
 	    map < m->maps + m->nr_maps)
 		return map->base + (uint32_t)(addr - map->bias);
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->maps[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = LOWER_BOUND(i, 0, m->nr_maps, m->maps[i].lo <= addr);
 	for (; lo && m->maps[lo - 1].reach > addr; lo--) {
 		map = &m->maps[lo - 1];
 		if (addr >= map->hi)
@@ -438,19 +431,12 @@ static unsigned int take_records(const struct pages *p, struct stream *s, struct
 /* The records of a plain page before @limit, at least one. */
 static void take_run(struct stream *s, struct open_page *o, uint64_t limit, struct run *run)
 {
-	uint32_t lo = o->pos + 1, hi = o->nr;
+	uint32_t end = o->nr;
 
-	if (hi > lo && o->run_ts[hi - 1] >= limit)
-		while (lo < hi) {
-			uint32_t mid = lo + (hi - lo) / 2;
-
-			if (o->run_ts[mid] < limit)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
+	if (o->run_ts[end - 1] >= limit)
+		end = (uint32_t)LOWER_BOUND(i, o->pos + 1, end, o->run_ts[i] < limit);
 	*run = (struct run){
-		.nr = hi - o->pos,
+		.nr = end - o->pos,
 		.ts = o->run_ts + o->pos,
 		.words = o->run_words + o->pos,
 		.functions = o->member->functions,
@@ -460,13 +446,13 @@ static void take_run(struct stream *s, struct open_page *o, uint64_t limit, stru
 			 .task = o->task,
 			 .lost = s->lost},
 	};
-	for (uint32_t i = o->pos; i < hi && o->run_ts[i] < s->last_ts; i++)
+	for (uint32_t i = o->pos; i < end && o->run_ts[i] < s->last_ts; i++)
 		o->run_ts[i] = s->last_ts;
-	s->last_ts = o->run_ts[hi - 1];
+	s->last_ts = o->run_ts[end - 1];
 	s->lost = 0;
-	o->pos = hi;
-	if (hi < o->nr)
-		o->ts = o->run_ts[hi];
+	o->pos = end;
+	if (end < o->nr)
+		o->ts = o->run_ts[end];
 }
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that grow by one. */
+/* Arrays that grow by one, and sorted ones. */
 #ifndef VESTIGE_TOOLS_ARRAY_H
 #define VESTIGE_TOOLS_ARRAY_H
 
@@ -28,6 +28,27 @@
 			}                                                                          \
 		}                                                                                  \
 		err_;                                                                              \
+	})
+
+/*
+ * LOWER_BOUND() - the first row of a sorted array that is not before a value.
+ * @i: a name for the index. @from, @end: the rows that are looked at: [@from, @end).
+ * @before: an expression of @i: true for the rows before the value, false from there on.
+ * Value: the row's index; @end if all are before it.
+ */
+#define LOWER_BOUND(i, from, end, before)                                                          \
+	({                                                                                         \
+		size_t lo_ = (from), hi_ = (end);                                                  \
+                                                                                                   \
+		while (lo_ < hi_) {                                                                \
+			size_t i = lo_ + (hi_ - lo_) / 2;                                          \
+                                                                                                   \
+			if (before)                                                                \
+				lo_ = i + 1;                                                       \
+			else                                                                       \
+				hi_ = i;                                                           \
+		}                                                                                  \
+		lo_;                                                                               \
 	})
 
 #endif

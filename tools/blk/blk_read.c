@@ -80,17 +80,7 @@ struct blk_reader {
 
 static size_t name_place(const struct blk_reader *r, uint32_t pid)
 {
-	size_t low = 0, high = r->nr_names;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (r->names[mid].pid < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(i, 0, r->nr_names, r->names[i].pid < pid);
 }
 
 const char *blk_reader_name(const struct blk_reader *r, uint32_t pid)

@@ -155,17 +155,7 @@ void blk_sums_shown(struct blk_sums *s, unsigned int input, uint64_t time_ns)
 
 static size_t track_place(const struct device *d, uint64_t sector)
 {
-	size_t low = 0, high = d->nr_tracks;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (d->tracks[mid].sector < sector)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(i, 0, d->nr_tracks, d->tracks[i].sector < sector);
 }
 
 static struct track *find_track(struct device *d, uint64_t sector)

@@ -73,17 +73,7 @@ static int live_add(struct blk_ranges *r, uint64_t from, uint64_t to)
 
 static size_t pid_place(const struct blk_model *m, uint32_t pid)
 {
-	size_t low = 0, high = m->nr_pids;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (m->pids[mid].pid < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(i, 0, m->nr_pids, m->pids[i].pid < pid);
 }
 
 /* The process of a pid; the first name of a pid stays, and pids of one name are one process. */

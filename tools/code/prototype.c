@@ -195,23 +195,16 @@ static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr at, Dwarf_Addr *bias
 static bool find_function(struct prototypes *p, Dwfl_Module *module, Dwarf_Addr at, Dwarf_Die *die,
 			  Dwarf_Die **cu)
 {
-	size_t lo = 0, hi;
 	Dwarf_Addr bias;
 	struct unit *u;
+	size_t lo;
 
 	*cu = find_unit(module, at, &bias);
 	u = *cu ? unit_of(p, *cu) : NULL;
 	if (!u)
 		return false;
 	at -= bias;
-	for (hi = u->nr; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (u->at[mid].addr < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = LOWER_BOUND(i, 0, u->nr, u->at[i].addr < at);
 	return lo < u->nr && u->at[lo].addr == at &&
 	       dwarf_offdie(dwarf_cu_getdwarf((*cu)->cu), u->at[lo].die, die);
 }

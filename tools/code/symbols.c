@@ -294,21 +294,14 @@ static struct symbol *show(struct symbols *s, struct symbol *sym)
 const struct symbol *symbols_find(struct symbols *s, uint64_t addr)
 {
 	struct cache_slot *slot;
-	size_t lo = 0, hi = s->nr;
+	size_t lo;
 
 	slot = &s->cache[hash_u64(addr) >> 53 & (CACHE_SLOTS - 1)];
 	if (slot->sym && slot->addr == addr)
 		return slot->sym;
 	if (sort(s))
 		return NULL;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->at[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = LOWER_BOUND(i, 0, s->nr, s->at[i].addr <= addr);
 	if (!lo)
 		return NULL;
 	for (lo--; lo && s->at[lo - 1].addr == s->at[lo].addr; lo--)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 
 static void *get(size_t bytes)
@@ -128,16 +129,8 @@ void unmodified_free(struct unmodified *u)
 const char *unmodified_name(const struct unmodified *u, const struct entry *f, char *text,
 			    size_t bytes)
 {
-	size_t lo = 0, hi = u->code.nr_symbols;
+	size_t lo = LOWER_BOUND(i, 0, u->code.nr_symbols, u->code.symbols[i].addr < f->at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (u->code.symbols[mid].addr < f->at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo < u->code.nr_symbols && u->code.symbols[lo].addr == f->at)
 		return u->code.symbols[lo].name;
 	snprintf(text, bytes, "%s+0x%llx", u->base, (unsigned long long)f->at);

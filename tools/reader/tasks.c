@@ -30,20 +30,10 @@ void tasks_free(struct tasks *t)
 /* The place of the first entry whose pid is not below @pid. */
 static size_t lower_bound(const struct tasks *t, int32_t pid)
 {
-	size_t lo = 0, hi = t->nr;
-
 	/* threads mostly come in order of their ids */
-	if (hi && t->at[hi - 1].pid < pid)
-		return hi;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->at[mid].pid < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	if (t->nr && t->at[t->nr - 1].pid < pid)
+		return t->nr;
+	return LOWER_BOUND(i, 0, t->nr, t->at[i].pid < pid);
 }
 
 /* The thread's entry, a new one if there is none. */

@@ -77,16 +77,8 @@ static uint64_t get(const struct report_file *f, const struct record *rec, struc
 static struct thread *thread_of(struct hist *h, const struct record *rec)
 {
 	int64_t key = rec->pid ? rec->pid : -1 - (int64_t)rec->cpu;
-	size_t lo = 0, hi = h->nr_threads;
+	size_t lo = LOWER_BOUND(i, 0, h->nr_threads, h->threads[i].key < key);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (h->threads[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo < h->nr_threads && h->threads[lo].key == key)
 		return &h->threads[lo];
 	if (ARRAY_ROOM(h->threads, h->nr_threads, h->threads_room, 64))

@@ -68,16 +68,8 @@ void report_wakeups_free(struct report_wakeups *w)
 /* The task's row; NULL: memory is short. */
 static struct woken *row(struct report_wakeups *w, int32_t pid)
 {
-	size_t lo = 0, hi = w->nr;
+	size_t lo = LOWER_BOUND(i, 0, w->nr, w->at[i].pid < pid);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (w->at[mid].pid < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo < w->nr && w->at[lo].pid == pid)
 		return &w->at[lo];
 	if (ARRAY_ROOM(w->at, w->nr, w->room, 64))

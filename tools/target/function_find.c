@@ -106,24 +106,14 @@ void function_find_end(void)
 
 uint32_t function_find_at(const struct meta *m, uint32_t i, uint64_t addr)
 {
-	uint32_t lo = m->objects[i].first_function, hi = lo + m->objects[i].nr_functions;
+	uint32_t first = m->objects[i].first_function, end = first + m->objects[i].nr_functions, at;
 
-	if (hi < lo || hi > m->nr_functions)
+	if (end < first || end > m->nr_functions)
 		return UINT32_MAX;
-	for (uint32_t end = hi; lo < hi;) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->functions[mid].offset < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-		if (lo == hi)
-			return lo < end && m->functions[lo].object == i &&
-					       m->functions[lo].offset == addr
-				       ? lo
-				       : UINT32_MAX;
-	}
-	return UINT32_MAX;
+	at = (uint32_t)LOWER_BOUND(k, first, end, m->functions[k].offset < addr);
+	return at < end && m->functions[at].object == i && m->functions[at].offset == addr
+		       ? at
+		       : UINT32_MAX;
 }
 
 size_t function_word_colon(const char *text, size_t n)

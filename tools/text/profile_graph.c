@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/analysis/call_tree.h"
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/reader/tasks.h"
@@ -142,18 +143,11 @@ static size_t callers_of(const struct printing *p, struct callers *all, uint64_t
 			 struct caller **first)
 {
 	struct caller key = {.by = 0};
-	size_t lo = 0, hi = all->nr, n = 0;
+	size_t lo, n = 0;
 
 	if (call_filter_number(p->c->v->filter, ip, &key.function))
 		return 0;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (all->at[mid].function < key.function)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = LOWER_BOUND(i, 0, all->nr, all->at[i].function < key.function);
 	while (lo + n < all->nr && all->at[lo + n].function == key.function)
 		n++;
 	*first = &all->at[lo];

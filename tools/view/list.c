@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 
 /* A part of the list that is in order of time: the events, or a row of calls. */
@@ -60,17 +61,7 @@ void list_free(struct list *l)
 
 static size_t nr_before(const struct source *s, uint64_t ts)
 {
-	size_t low = 0, high = s->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->start[mid] < ts)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(i, 0, s->nr, s->start[i] < ts);
 }
 
 uint64_t list_number(const struct list *l, uint64_t ts)
@@ -84,18 +75,12 @@ uint64_t list_number(const struct list *l, uint64_t ts)
 
 void list_seek(struct list *l, uint64_t at)
 {
-	uint64_t low = l->c->first, high = l->c->last, skip;
+	/* the last time before which no more than @at begin */
+	uint64_t low =
+		LOWER_BOUND(ts, l->c->first + 1, l->c->last + 1, list_number(l, ts) <= at) - 1;
+	uint64_t skip;
 	struct list_entry e;
 
-	/* The last time before which no more than @at begin. */
-	while (low < high) {
-		uint64_t mid = low + (high - low + 1) / 2;
-
-		if (list_number(l, mid) <= at)
-			low = mid;
-		else
-			high = mid - 1;
-	}
 	for (size_t i = 0; i < l->nr; i++)
 		l->sources[i].next = nr_before(&l->sources[i], low);
 	for (skip = list_number(l, low); skip < at && list_next(l, &e); skip++)

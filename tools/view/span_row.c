@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 
 #define FIRST_ROOM 64u
@@ -229,17 +230,7 @@ int span_row_from_leaves(size_t nr, struct span_node *leaves, uint32_t nr_names,
 
 size_t span_row_begins(const struct span_row *row, uint64_t ts)
 {
-	size_t low = 0, high = row->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (row->start[mid] < ts)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(i, 0, row->nr, row->start[i] < ts);
 }
 
 size_t span_row_from(const struct span_row *row, uint64_t ts)
@@ -335,17 +326,7 @@ static int take_span(struct query *q, size_t i)
 /* The first leaf of an outline that begins at @ts or later. */
 static size_t leaf_begins(const struct span_row *row, uint64_t ts)
 {
-	size_t low = 0, high = row->nr_nodes[0];
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (row->nodes[0][mid].start < ts)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(i, 0, row->nr_nodes[0], row->nodes[0][i].start < ts);
 }
 
 /* The spans that a query looks at: those from number *@from on, before number *@to. */
