@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorting in place, without memory and recursion: n log n in the worst case. */
+/*
+ * Sorting in place, without memory and recursion: n log n in the worst case; and looking up in what
+ * is sorted.
+ */
 #ifndef VESTIGE_BASE_SORT_H
 #define VESTIGE_BASE_SORT_H
 
@@ -40,5 +43,26 @@ static inline void sort(void *at, uint32_t nr, size_t bytes,
 		}
 	}
 }
+
+/*
+ * LOWER_BOUND() - the first row of a sorted array that is not before a value. Any context.
+ * @i: a name for the index. @from, @end: the rows that are looked at: [@from, @end).
+ * @before: an expression of @i: true for the rows before the value, false from there on.
+ * Value: the row's index, uint32_t; @end if all are before it.
+ */
+#define LOWER_BOUND(i, from, end, before)                                                          \
+	({                                                                                         \
+		uint32_t lo_ = (from), hi_ = (end);                                                \
+                                                                                                   \
+		while (lo_ < hi_) {                                                                \
+			uint32_t i = lo_ + (hi_ - lo_) / 2;                                        \
+                                                                                                   \
+			if (before)                                                                \
+				lo_ = i + 1;                                                       \
+			else                                                                       \
+				hi_ = i;                                                           \
+		}                                                                                  \
+		lo_;                                                                               \
+	})
 
 #endif

@@ -14,6 +14,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
+#include "engine/base/sort.h"
 #include "engine/core/hook.h"
 
 static const struct hook *hooks[4];
@@ -243,22 +244,12 @@ uint64_t function_ip(uint32_t id)
 uint32_t function_at(const struct object *o, uint64_t offset)
 {
 	const struct area_object *row = object_row(o);
-	uint32_t lo, hi;
+	uint32_t end, at;
 
 	functions_need();
-	lo = row->first_function;
-	hi = lo + row->nr_functions;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (area_function(mid)->offset < offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < row->first_function + row->nr_functions && area_function(lo)->offset == offset)
-		return lo;
-	return UINT32_MAX;
+	end = row->first_function + row->nr_functions;
+	at = LOWER_BOUND(i, row->first_function, end, area_function(i)->offset < offset);
+	return at < end && area_function(at)->offset == offset ? at : UINT32_MAX;
 }
 
 void functions_meet(struct object *o)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/sort.h"
 #include "engine/process/elf_file.h"
 #include "engine/process/object.h"
 
@@ -21,17 +22,7 @@ struct lookup {
 /* The first row whose address is above @at. */
 static uint32_t above(const struct symbol_name *rows, uint32_t nr, uint64_t at)
 {
-	uint32_t lo = 0, hi = nr;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (rows[mid].address > at)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return LOWER_BOUND(i, 0, nr, rows[i].address <= at);
 }
 
 static int take_symbol(void *arg, uint64_t value, const char *name)

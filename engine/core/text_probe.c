@@ -11,6 +11,7 @@
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/sort.h"
 #include "engine/core/ops.h"
 
 static const struct text_probe_hook *hook;
@@ -152,16 +153,8 @@ static uint64_t start_at(const uint8_t *hdr, uint32_t i)
 static int find_start(const uint8_t *hdr, uint32_t count, uint64_t address, uint64_t *start,
 		      uint64_t *end)
 {
-	uint32_t lo = 0, hi = count;
+	uint32_t lo = LOWER_BOUND(i, 0, count, start_at(hdr, i) <= address);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (start_at(hdr, mid) <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo)
 		return -ENOENT;
 	*start = start_at(hdr, lo - 1);

@@ -23,6 +23,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/sort.h"
 #include "engine/core/text_patch.h"
 #include "engine/hook/text/text_island.h"
 #include "engine/process/stop_machine.h"
@@ -50,16 +51,8 @@ struct batch {
 /* The window that @at is inside of, behind its first byte; NULL: none. */
 static struct redirect_window *window_around(const struct batch *b, uint64_t at)
 {
-	uint32_t lo = 0, hi = b->nr;
+	uint32_t lo = LOWER_BOUND(i, 0, b->nr, b->windows[i].from < at);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (b->windows[mid].from < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && at - b->windows[lo - 1].from < b->windows[lo - 1].bytes ? &b->windows[lo - 1]
 									     : NULL;
 }

@@ -16,6 +16,7 @@
 #include "engine/base/bitmap.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
+#include "engine/base/sort.h"
 #include "engine/core/function.h"
 #include "engine/core/text_patch.h"
 #include "engine/hook/redirect_live.h"
@@ -55,17 +56,9 @@ static struct text_window window_of(const struct object *o, uint32_t i)
 static uint32_t behind(const struct object *o, uint64_t address)
 {
 	const struct area_object *row = object_row(o);
-	uint32_t lo = 0, hi = row->nr_functions;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (row->bias + area_function(row->first_function + mid)->offset <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return LOWER_BOUND(i, 0, row->nr_functions,
+			   row->bias + area_function(row->first_function + i)->offset <= address);
 }
 
 static int window_at(const struct object *o, uint64_t address, struct text_window *w)

@@ -16,6 +16,7 @@
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/base/sort.h"
 #include "engine/process/area.h"
 #include "engine/process/heap.h"
 #include "engine/process/perf_sample.h"
@@ -321,16 +322,8 @@ void perf_close(uint32_t kind)
 /* They were opened in the order of their ids. NULL: unknown. */
 static const struct opened *opened_of(uint64_t id)
 {
-	uint32_t first = 0, end = nr_opened;
+	uint32_t first = LOWER_BOUND(i, 0, nr_opened, opened[i].id < id);
 
-	while (first < end) {
-		uint32_t middle = first + (end - first) / 2;
-
-		if (opened[middle].id < id)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	return first < nr_opened && opened[first].id == id ? &opened[first] : NULL;
 }
 

@@ -22,6 +22,7 @@
 #include "arch_ptrace.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/base/sort.h"
 #include "engine/process/thread_list.h"
 
 #define STACK_BYTES  65536u
@@ -63,17 +64,7 @@ static int fail_at(struct stop *s, int tid, int err)
 /* Where a thread is in the table, or belongs. */
 static uint32_t place_of(const struct stop *s, int tid)
 {
-	uint32_t lo = 0, hi = s->nr;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->threads[mid].tid < tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return LOWER_BOUND(i, 0, s->nr, s->threads[i].tid < tid);
 }
 
 static int has_ended(const struct stop *s, int tid)

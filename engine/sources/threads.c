@@ -14,6 +14,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
+#include "engine/base/sort.h"
 #include "engine/process/area.h"
 #include "engine/process/heap.h"
 #include "engine/process/thread_list.h"
@@ -43,17 +44,7 @@ static int missed;
 /* The first that is not below. */
 static uint32_t place_of(int tid)
 {
-	uint32_t first = 0, end = nr_known;
-
-	while (first < end) {
-		uint32_t middle = first + (end - first) / 2;
-
-		if (known[middle].tid < tid)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	return LOWER_BOUND(i, 0, nr_known, known[i].tid < tid);
 }
 
 static struct known *find(int tid)

@@ -26,6 +26,7 @@
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/base/sort.h"
 #include "engine/core/function.h"
 #include "engine/process/heap.h"
 #include "engine/process/libc.h"
@@ -159,19 +160,12 @@ static const struct area_function *site_in(uint64_t lo, uint64_t hi, uint64_t *s
 	uint64_t text_lo, text_hi, end;
 	const struct object *o = object_of(lo, &text_lo, &text_hi);
 	const struct area_object *row = o ? object_row(o) : NULL;
-	uint32_t a = 0, b, i;
+	uint32_t a, i;
 
 	functions_need();
-	b = row ? row->nr_functions : 0;
 	/* the first that begins at hi or behind: sites lie behind the beginnings */
-	while (a < b) {
-		uint32_t mid = a + (b - a) / 2;
-
-		if (row->bias + area_function(row->first_function + mid)->offset < hi)
-			a = mid + 1;
-		else
-			b = mid;
-	}
+	a = LOWER_BOUND(k, 0, row ? row->nr_functions : 0,
+			row->bias + area_function(row->first_function + k)->offset < hi);
 	for (i = a; row && i && i + 2 > a; i--) {
 		const struct area_function *f = area_function(row->first_function + i - 1);
 
