@@ -246,6 +246,13 @@ int ways_file_unpack(struct entries *e, const uint8_t *object, uint64_t object_b
 	return err;
 }
 
+bool ways_file_is_trusted(const struct stat *st, uid_t user)
+{
+	return S_ISREG(st->st_mode) && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       (!st->st_uid || st->st_uid == user) && st->st_size > 0 &&
+	       st->st_size <= (off_t)WAYS_FILE_MAX_BYTES;
+}
+
 int ways_file_name(const uint8_t *id, uint32_t id_bytes, char *name)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -12,6 +12,9 @@
 #ifndef VESTIGE_OBJECT_WAYS_FILE_H
 #define VESTIGE_OBJECT_WAYS_FILE_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
+
 #include "object/entries.h"
 
 #define WAYS_FILE_SUFFIX    ".ways"
@@ -63,6 +66,12 @@ size_t ways_file_pack(const struct entries *e, uint8_t *out);
 int ways_file_unpack(struct entries *e, const uint8_t *object, uint64_t object_bytes,
 		     const uint8_t *ways, size_t bytes, void *(*get)(size_t bytes),
 		     void (*put)(void *p, size_t bytes));
+
+/*
+ * ways_file_is_trusted() - whether a file that is open may be used by @user: the user's own or root's,
+ * no other can write to it, and its size may be a ways file's. A link is refused when it is opened.
+ */
+bool ways_file_is_trusted(const struct stat *st, uid_t user);
 
 /*
  * ways_file_name() - the file's name by the object's build-id. @name: of WAYS_FILE_NAME_BYTES.

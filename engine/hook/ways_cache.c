@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ways_cache.h. A ways file is used if this process's user or root owns it, no other can write
- * to it, it is no link, and all that it says fits (ways_file_unpack()). Else it is as if there were
- * none: the object is analysed. The file is read, not mapped: one that is cut short meanwhile must
+ * See ways_cache.h. A ways file is used if it is trusted (ways_file_is_trusted()), it is no link, and
+ * all that it says fits (ways_file_unpack()). Else it is as if there were none: the object is
+ * analysed. The file is read, not mapped: one that is cut short meanwhile must
  * not end the program.
  *
  * Constructor and notification contexts. fork: nothing. Costs: bench unmodified.
@@ -16,8 +16,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "object/ways_file.h"
-
-#define OF_OTHERS (S_IWGRP | S_IWOTH)
 
 /* Folders, the user's first; "": none. A longer name than this is not used. */
 static char folders[2][512];
@@ -51,13 +49,6 @@ void ways_cache_choose(const char *setting, const char *xdg, const char *home)
 		set_folder(folders[0], home, WAYS_FOLDER_IN_HOME, WAYS_FOLDER_NAME);
 }
 
-static int is_trusted(const struct stat *st)
-{
-	return S_ISREG(st->st_mode) && !(st->st_mode & OF_OTHERS) &&
-	       (!st->st_uid || st->st_uid == sys_geteuid()) && st->st_size > 0 &&
-	       st->st_size <= (off_t)WAYS_FILE_MAX_BYTES;
-}
-
 static int read_all(int fd, uint8_t *to, size_t bytes)
 {
 	size_t at = 0;
@@ -82,7 +73,7 @@ static int load(const char *path, const struct elf_file *file, struct entries *e
 
 	if (fd < 0)
 		return 0;
-	if (!sys_fstat(fd, &st) && is_trusted(&st)) {
+	if (!sys_fstat(fd, &st) && ways_file_is_trusted(&st, sys_geteuid())) {
 		size_t bytes = (size_t)st.st_size;
 
 		ways = get(bytes);

@@ -95,11 +95,33 @@ static void each_input_is_in_the_digest(void **state)
 	assert_true(covered > 500);
 }
 
+static bool trusted(mode_t mode, uid_t owner, off_t bytes, uid_t user)
+{
+	const struct stat st = {.st_mode = mode, .st_uid = owner, .st_size = bytes};
+
+	return ways_file_is_trusted(&st, user);
+}
+
+static void a_file_of_others_is_not_trusted(void **state)
+{
+	assert_true(trusted(S_IFREG | 0644, 1000, 64, 1000));
+	assert_true(trusted(S_IFREG | 0644, 0, 64, 1000));
+	assert_false(trusted(S_IFREG | 0644, 1001, 64, 1000));
+	assert_false(trusted(S_IFREG | 0644, 1000, 64, 0));
+	assert_false(trusted(S_IFREG | 0664, 1000, 64, 1000));
+	assert_false(trusted(S_IFREG | 0646, 1000, 64, 1000));
+	assert_false(trusted(S_IFIFO | 0600, 1000, 64, 1000));
+	assert_false(trusted(S_IFREG | 0600, 1000, 0, 1000));
+	assert_true(trusted(S_IFREG | 0600, 1000, WAYS_FILE_MAX_BYTES, 1000));
+	assert_false(trusted(S_IFREG | 0600, 1000, WAYS_FILE_MAX_BYTES + INT64_C(1), 1000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(xxh64),
 		cmocka_unit_test(each_input_is_in_the_digest),
+		cmocka_unit_test(a_file_of_others_is_not_trusted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

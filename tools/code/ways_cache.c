@@ -160,7 +160,7 @@ static int write_file(const char *path, const uint8_t *bytes, size_t n)
 	return err;
 }
 
-/* Whether there is a file that says the same of these very bytes. */
+/* Whether there is a file that the engine would use for these very bytes. */
 static bool is_kept(const char *path, const uint8_t *map, size_t bytes)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -171,9 +171,7 @@ static bool is_kept(const char *path, const uint8_t *map, size_t bytes)
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size > 0 &&
-	    st.st_size <= (off_t)WAYS_FILE_MAX_BYTES)
+	if (!fstat(fd, &st) && ways_file_is_trusted(&st, geteuid()))
 		ways = malloc((size_t)st.st_size);
 	if (ways && read(fd, ways, (size_t)st.st_size) == st.st_size &&
 	    !ways_file_unpack(&e, map, bytes, ways, (size_t)st.st_size, get, put)) {
