@@ -206,19 +206,26 @@ static bool *wanted(const struct fixture *f, const char *pattern)
 	return w;
 }
 
+/* The trees of one function: what it calls, and its callers. */
+static void trees_of(const struct fixture *f, const char *pattern, struct call_tree *beneath,
+		     struct call_tree *callers)
+{
+	bool *w = wanted(f, pattern);
+
+	assert_int_equal(call_tree_init(beneath, f->filter, false, false), 0);
+	assert_int_equal(call_tree_init(callers, f->filter, false, false), 0);
+	assert_int_equal(call_tree_beneath(&f->tree, w, beneath), 0);
+	assert_int_equal(call_tree_callers(&f->tree, w, callers), 0);
+	free(w);
+}
+
 static void test_one_function(void **state)
 {
 	struct call_tree beneath, callers;
 	struct fixture f;
-	bool *w;
 
 	build(&f, NULL, true); /* threads do not matter here */
-	w = wanted(&f, "foo_1");
-	assert_int_equal(call_tree_init(&beneath, f.filter, false, false), 0);
-	assert_int_equal(call_tree_init(&callers, f.filter, false, false), 0);
-	assert_int_equal(call_tree_beneath(&f.tree, w, &beneath), 0);
-	assert_int_equal(call_tree_callers(&f.tree, w, &callers), 0);
-	free(w);
+	trees_of(&f, "foo_1", &beneath, &callers);
 	check(&beneath, "foo_1", 2, 70, 40, 30, 40);
 	check(&beneath, "foo_1/work_2", 1, 10, 10, 10, 10);
 	check(&beneath, "foo_1/foo_1", 1, 20, 20, 20, 20);
@@ -230,12 +237,10 @@ static void test_one_function(void **state)
 	call_tree_clear(&callers);
 
 	/* a function with two ways to it */
-	w = wanted(&f, "work_2");
-	assert_int_equal(call_tree_init(&callers, f.filter, false, false), 0);
-	assert_int_equal(call_tree_callers(&f.tree, w, &callers), 0);
-	free(w);
+	trees_of(&f, "work_2", &beneath, &callers);
 	check(&callers, "work_2", 2, 25, 25, 10, 15);
 	check(&callers, "work_2/foo_1/work_0", 1, 10, 10, 10, 10);
+	call_tree_clear(&beneath);
 	call_tree_clear(&callers);
 	drop(&f);
 }
@@ -273,7 +278,6 @@ static void test_suspended(void **state)
 	struct call_tree beneath, callers;
 	struct call_table table;
 	struct fixture f;
-	bool *w;
 
 	build_of(&f, NULL, false, NR_SWITCHING, tell_switching);
 	check(&f.tree, "work_0", 1, 70, 25, 70, 70);
@@ -284,12 +288,7 @@ static void test_suspended(void **state)
 	assert_int_equal(suspended(&f.tree, "work_0/foo_1"), 35);
 	assert_int_equal(suspended(&f.tree, "foo_1"), 0);
 	assert_int_equal(suspended(&f.tree, "foo_1/work_2"), 25);
-	w = wanted(&f, "foo_1");
-	assert_int_equal(call_tree_init(&beneath, f.filter, false, false), 0);
-	assert_int_equal(call_tree_init(&callers, f.filter, false, false), 0);
-	assert_int_equal(call_tree_beneath(&f.tree, w, &beneath), 0);
-	assert_int_equal(call_tree_callers(&f.tree, w, &callers), 0);
-	free(w);
+	trees_of(&f, "foo_1", &beneath, &callers);
 	assert_int_equal(suspended(&beneath, "foo_1"), 35);
 	assert_int_equal(suspended(&beneath, "foo_1/work_2"), 25);
 	assert_int_equal(suspended(&callers, "foo_1/work_0"), 35);
