@@ -3,17 +3,18 @@
 import time
 
 
-def comes(condition, seconds=120):
-    """Wait for a condition. Return: its value; the last false one when the time is over."""
+def comes(condition, seconds=120, step=0.01):
+    """Wait for a condition, which is looked at every @step seconds. Return: its value; the last false
+    one when the time is over."""
     end = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < end:
-        time.sleep(0.01)
+        time.sleep(step)
     return value
 
 
-def until(condition, what="waited too long", seconds=120):
+def until(condition, what="waited too long", seconds=120, step=0.01):
     """Wait for a condition that has to come; its value. @what: the message if it does not, or a
     function that returns it."""
-    value = comes(condition, seconds)
+    value = comes(condition, seconds, step)
     assert value, what() if callable(what) else what
     return value

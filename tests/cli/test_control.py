@@ -54,12 +54,7 @@ def calls(text):
 
 def recorded(w, p, *names):
     """Wait until each of these functions has been recorded. Return: all recorded functions."""
-    for _ in range(2000):
-        text = get(w, p, "trace")
-        if calls(text) >= set(names):
-            break
-        time.sleep(0.01)
-    return calls(text)
+    return until(lambda: (seen := calls(get(w, p, "trace"))) >= set(names) and seen)
 
 
 def test_a_live_process_is_steered(w):
@@ -84,8 +79,7 @@ def test_a_live_process_is_steered(w):
         put(w, p, "set_ftrace_filter", "")
         assert get(w, p, "set_ftrace_filter") == "#### all functions enabled ####\n"
         before = get(w, p, "trace").count("\n")
-        while get(w, p, "trace").count("\n") == before:
-            time.sleep(0.01)
+        until(lambda: get(w, p, "trace").count("\n") != before)
         text = get(w, p, "trace")
         assert text.startswith("# tracer: function\n#\n# entries-in-buffer/entries-written: ")
         assert text.rstrip().rsplit("\n", 1)[1].endswith("mid <-main"), text[-200:]
@@ -356,11 +350,7 @@ def test_instances(w):
         listed = w.run("ls", *at).stdout.decode().splitlines()
         assert "set_ftrace_pid" in listed and "README" not in listed, listed
         assert recorded(w, p, "mid") == {"mid"}
-        for _ in range(2000):
-            if "leaf();" in get(w, p, "instances/graph/trace") and \
-                    calls(get(w, p, "instances/in side/trace")):
-                break
-            time.sleep(0.01)
+        until(lambda: "leaf();" in get(w, p, "instances/graph/trace") and calls(get(w, p, "instances/in side/trace")))
         assert calls(w.run("show", *at).stdout.decode()) == {"leaf"}
         w.run("start", "-P", p.pid, "-B", "short")
         w.run("reset", "-P", p.pid, "-B", "short")
@@ -535,10 +525,8 @@ def test_keep(w):
     said(w.run("clean", "-n", "-k", "5", status=2), "cannot be used together")
     w.run("clean", "-k", "2")
     env = dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT="ftrace=function")
-    until = time.monotonic() + 60
-    while "older ones" not in (out := w.run("doctor", w.prog).stdout.decode()):
-        assert time.monotonic() < until, out
-        subprocess.run([w.prog], env=env, stdout=subprocess.DEVNULL, check=True)
+    out = until(lambda: subprocess.run([w.prog], env=env, stdout=subprocess.DEVNULL, check=True) and
+                "older ones" in (said := w.run("doctor", w.prog).stdout.decode()) and said)
     assert re.search(r"Areas of dead processes in \S+: [23], \d+ MiB; 2 and \d+ MiB are kept, \d+ older ones "
                      r"\(\d+ MiB\) were removed since \d{4}-\d\d-\d\d \d\d:\d\d \(`vestige clean --keep`\)\n$", out), out
     w.run("clean")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`vestige record` shows its progress while it writes the trace.dat, and Ctrl-C works then. The
 test stops it for over a second where the writing must last that long."""
+import contextlib
 import glob
 import os
 import pty
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from cli_test import BIN, main
+from cli_test import BIN, main, until
 
 WAIT = 60
 
@@ -36,12 +37,12 @@ class Recording:
             raise
 
     def wait_for_file(self):
-        end = time.monotonic() + WAIT
         # the file's temporary name, beside the spool that is there from the start
-        while not glob.glob(self.w.path("trace.dat.tmp*")):
+        def is_there():
             if self.p.poll() is not None:
                 raise TooFast
-            assert time.monotonic() < end, os.listdir(self.w.dir)
+            return glob.glob(self.w.path("trace.dat.tmp*"))
+        until(is_there, lambda: os.listdir(self.w.dir), WAIT, step=0)
         self.stop()
 
     def signal(self, number):
@@ -49,32 +50,34 @@ class Recording:
 
     def stop(self):
         self.signal(signal.SIGSTOP)
-        while True:
+
+        def stands():
             with open(f"/proc/{self.p.pid}/stat", encoding="ascii") as f:
                 state = f.read().rpartition(")")[2].split()[0]
-            if state == "T":
-                return
             if state in "ZX":
                 raise TooFast
-            time.sleep(0.001)
+            return state == "T"
+        until(stands, seconds=WAIT, step=0.001)
 
     def go_on_after_a_second(self):
         time.sleep(1.1)
         self.signal(signal.SIGCONT)
 
     def read_until(self, word):
-        end = time.monotonic() + WAIT
-        while word not in self.said:
-            assert time.monotonic() < end, self.said
-            if select.select([self.fd], [], [], 0.5)[0]:
-                try:
+        """Return: whether it said that; False: it has ended."""
+        closed = False
+
+        def says():
+            nonlocal closed
+            if word not in self.said and select.select([self.fd], [], [], 0.5)[0]:
+                more = b""
+                with contextlib.suppress(OSError):      # of a terminal that is closed
                     more = os.read(self.fd, 65536)
-                except OSError:     # of a terminal that is closed
-                    more = b""
-                if not more:
-                    return False
+                closed = not more
                 self.said += more
-        return True
+            return word in self.said or closed
+        until(says, lambda: self.said, WAIT, step=0)
+        return not closed
 
     def ended(self):
         self.signal(signal.SIGCONT)
