@@ -56,7 +56,11 @@ def test_copy_and_errors(w):
                 "\n\tfield:int value;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"%d\", REC->value\n")
     out = w.run("sqlhist", "-t", w.path("copy"), "SELECT value FROM ev").stdout.decode()
     assert "'hist:keys=value'" in out and out.endswith("events/sys/ev/trigger\n"), out
-    for words, text in ((["SELECT value FROM nosuch"], "event not found"), (["SELECT nosuch FROM ev"], "are all its fields"), (["SELCT x"], "syntax error"), ([], "SELECT"),
+    for words, text in ((["SELECT value FROM nosuch"], "event not found"), (["SELECT nosuch FROM ev"], "has a field 'nosuch'\n"),
+                        (["SELECT valeu FROM ev"], "has a field 'valeu', did you mean value?"), (["SELECT CAST(vale AS SYM) x FROM ev"], "'vale'"),
+                        (["SELECT value v FROM ev WHERE vlue > 3"], "has a field 'vlue', did you mean value?"),
+                        (["SELECT a.value FROM ev AS a JOIN ev b ON a.value = b.vallue"], "'vallue', did you mean value?"),
+                        (["SELECT x.value FROM ev AS a JOIN ev AS b ON a.value = b.value"], "is each event and alias"), (["SELCT x"], "syntax error"), ([], "SELECT"),
                         (["-m", "v", "SELECT value FROM ev"], "no JOIN"), (["-s", "SELECT value FROM ev"], "-m or -c"),
                         (["-e", "SELECT value FROM ev"], "leave out -e"), (["-f", "/nosuch"], "/nosuch")):
         err = w.run("sqlhist", "-t", w.path("copy"), *words, status=None)

@@ -17,6 +17,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/target/event_names.h"
+#include "tools/target/suggest.h"
 
 #define NAME_BYTES 256
 #define MAX_FORMAT (1 << 20)
@@ -122,16 +123,96 @@ static int load(struct target *t, const char *dir, const char *sql, struct tep_h
 	return err;
 }
 
+/* @name: whether a name comes behind it: an event's, or one that the sentence gives. */
+static bool is_keyword(const char *word, bool *name)
+{
+	static const char *const all[] = {"as",	   "from", "join", "select", "on",
+					  "where", "cast", "and",  "or"};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!strcasecmp(word, all[i])) {
+			*name = i < 3;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * The first word of a sentence that is a field's name and no field of the events. libtracefs names
+ * it only where there is a JOIN. @known: the fields; names that the sentence gives are added.
+ * @text: what was written to @known. Return: the word at *@word, of NAME_BYTES.
+ */
+static const char *unknown_field(const char *sql, FILE *known, char *const *text, char *word)
+{
+	bool name = false; /* what comes is no field */
+	size_t n;
+
+	for (const char *at = sql, *field; *at; at += n) {
+		for (n = 0; is_word(at[n]) || (n && at[n] == '.');)
+			n++;
+		if (!n) {
+			n = 1;
+			if (*at == '"' || *at == '\'') {
+				n += strcspn(at + 1, (char[]){*at, '\0'});
+				n += at[n] != '\0';
+			}
+			name = isspace((unsigned char)*at) ? name : *at == ')';
+			continue;
+		}
+		snprintf(word, NAME_BYTES, "%.*s", (int)n, at);
+		if (is_keyword(word, &name))
+			continue;
+		field = strrchr(word, '.') ? strrchr(word, '.') + 1 : word;
+		fflush(known);
+		if (name)
+			fprintf(known, "%s ", word);
+		else if (!isdigit((unsigned char)*word) && strncmp(field, "TIMESTAMP", 9) != 0 &&
+			 strncmp(field, "common_", 7) != 0 && !names(*text, field))
+			return field;
+		name = true; /* behind a word, without AS */
+	}
+	return NULL;
+}
+
+/* Return: -EINVAL with fail() set, or 0: all its fields are known. */
+static int wrong_field(struct tep_handle *tep, const char *sql)
+{
+	struct tep_event **events = tep_list_events(tep, TEP_EVENT_SORT_ID);
+	char word[NAME_BYTES], near[NAME_BYTES], *text = NULL;
+	const char *field;
+	size_t bytes;
+	FILE *known = open_memstream(&text, &bytes);
+	bool is_near;
+
+	if (!known)
+		return 0;
+	for (; events && *events; events++)
+		for (const struct tep_format_field *f = (*events)->format.fields; f; f = f->next)
+			fprintf(known, "%s ", f->name);
+	field = unknown_field(sql, known, &text, word);
+	fclose(known);
+	is_near = field && suggest_of(text, field, near, sizeof(near));
+	free(text);
+	if (!field)
+		return 0;
+	return fail(EINVAL, "no event of the sentence has a field '%s'%s%s%s", field,
+		    is_near ? ", did you mean " : "", is_near ? near : "", is_near ? "?" : "");
+}
+
 /* libtracefs points below the place; here it is one line. */
-static int wrong(const char *text)
+static int wrong(struct tep_handle *tep, const char *sql, const char *text)
 {
 	char word[NAME_BYTES] = "", why[NAME_BYTES] = "";
 	const char *at = text ? strstr(text, "ERROR: ") : NULL;
+	bool said = at && sscanf(at, "ERROR: %255[^\n]\n%255[^\n]", word, why) == 2;
 
-	if (!at || sscanf(at, "ERROR: %255[^\n]\n%255[^\n]", word, why) < 2)
-		return fail(EINVAL, "the sentence has no meaning here: are all its fields those of "
-				    "its events?");
-	return fail(EINVAL, "%s: %s", word, why);
+	if (said && (strstr(why, "syntax error") || strstr(why, "event not found")))
+		return fail(EINVAL, "%s: %s", word, why);
+	if (wrong_field(tep, sql))
+		return -EINVAL;
+	return said ? fail(EINVAL, "%s: %s", word, why)
+		    : fail(EINVAL, "the sentence has no meaning here: is each event and alias "
+				   "in it that of FROM or JOIN?");
 }
 
 static int save_fields(struct tracefs_synth *synth, enum tracefs_synth_handler when,
@@ -271,7 +352,7 @@ int sqlhist_make(struct target *t, const char *dir, const struct sqlhist *how,
 	if (err)
 		return err;
 	synth = tracefs_sql(tep, how->name, how->sql, &why);
-	err = synth ? put_all(synth, how, put, arg) : wrong(why);
+	err = synth ? put_all(synth, how, put, arg) : wrong(tep, how->sql, why);
 	free(why);
 	if (synth)
 		tracefs_synth_free(synth);
