@@ -3,6 +3,7 @@
 """get, set, ls, start, stop, show, reset, extract, clean and recover work on live, stopped and dead
 processes."""
 import contextlib
+import fcntl
 import glob
 import os
 import re
@@ -500,16 +501,22 @@ def test_clean(w):
             with open(f"{w.areas}/{name}", "w"):
                 pass
         os.symlink("/etc/passwd", f"{w.areas}/77.1")
+        # files of sessions: of a server that lives, of one that was killed, of an instance
+        sessions = [open(f"{w.areas}/session.{n}", "w") for n in ("lives", "killed", "killed:inst")]
+        fcntl.flock(sessions[0], fcntl.LOCK_EX)
+        os.symlink("/etc/passwd", f"{w.areas}/session.link")
         out = w.run("clean", "-n").stdout.decode().split("\n")
-        want = sorted(old + [again])
+        want = sorted(old + [again, "session.killed", "session.killed:inst"])
         assert sorted(out[:-1]) == sorted(f"would remove {w.areas}/{n}" for n in want), out
-        assert len(os.listdir(w.areas)) == len(before) + 5
+        assert len(os.listdir(w.areas)) == len(before) + 9
         out = w.run("clean").stdout.decode().split("\n")
         assert sorted(out[:-1]) == sorted(f"removed {w.areas}/{n}" for n in want), out
         assert w.run("clean").stdout == b""
         assert get(w, live, "current_tracer") == "function\n"
-        for name in ("1.2.sock", "keep.1", "12", "77.1"):
+        for name in ("1.2.sock", "keep.1", "12", "77.1", "session.lives", "session.link"):
             os.unlink(f"{w.areas}/{name}")
+        for f in sessions:
+            f.close()
     assert os.listdir(w.areas) == []
 
 

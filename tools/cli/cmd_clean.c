@@ -50,6 +50,11 @@ static int keep(const char *limit)
 	return err;
 }
 
+static void tell_of(const struct areas_dir *dir, const char *name, bool dry)
+{
+	printf("%s %s/%s\n", dry ? "would remove" : "removed", dir->path, name);
+}
+
 static int clean(bool dry)
 {
 	static const char instance_mark[] = {AREA_INSTANCE_MARK, '\0'};
@@ -71,6 +76,10 @@ static int clean(bool dry)
 	while (d && (e = readdir(d))) {
 		char name[sizeof(e->d_name)];
 
+		if (kept_session_clean(&dir, e->d_name, dry)) {
+			tell_of(&dir, e->d_name, dry);
+			continue;
+		}
 		/* an instance's area goes with its process's */
 		strcpy(name, e->d_name);
 		name[strcspn(name, instance_mark)] = '\0';
@@ -84,7 +93,7 @@ static int clean(bool dry)
 				err = fail_errno(errno, "cannot remove %s/%s", dir.path, e->d_name);
 			continue;
 		}
-		printf("%s %s/%s\n", dry ? "would remove" : "removed", dir.path, e->d_name);
+		tell_of(&dir, e->d_name, dry);
 	}
 	if (d)
 		closedir(d);

@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "abi/area.h"
+#include "abi/session.h"
 #include "tools/base/fail.h"
 
 static const struct kept as_default = {
@@ -220,4 +222,21 @@ bool kept_is_in_use(const struct areas_dir *dir, const char *name)
 	}
 	close(fd);
 	return in_use;
+}
+
+bool kept_session_clean(const struct areas_dir *dir, const char *name, bool dry)
+{
+	bool is_void = false;
+	struct stat st;
+	int fd;
+
+	if (strncmp(name, SESSION_PREFIX, strlen(SESSION_PREFIX)) != 0)
+		return false;
+	fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !flock(fd, LOCK_EX | LOCK_NB))
+		is_void = dry || !unlinkat(dir->fd, name, 0);
+	close(fd);
+	return is_void;
 }

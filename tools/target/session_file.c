@@ -20,17 +20,23 @@
 static int open_file(struct session_file *f)
 {
 	struct stat st, dir;
-	int fd = openat(f->dir_fd, f->name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd;
 
+again:
+	fd = openat(f->dir_fd, f->name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1 || fstat(f->dir_fd, &dir) ||
-	    (st.st_uid != dir.st_uid && fchown(fd, dir.st_uid, dir.st_gid)) ||
-	    flock(fd, LOCK_EX | LOCK_NB)) {
+	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    st.st_nlink > 1 || fstat(f->dir_fd, &dir) ||
+	    (st.st_uid != dir.st_uid && fchown(fd, dir.st_uid, dir.st_gid))) {
 		close(fd);
 		return -1;
 	}
-	return fd;
+	if (st.st_nlink)
+		return fd;
+	/* kept_session_clean() has removed it meanwhile */
+	close(fd);
+	goto again;
 }
 
 static char *put_write(char *p, const struct session_write *s, const char *path, const char *text)
