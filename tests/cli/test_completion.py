@@ -59,6 +59,15 @@ def test_values(w):
         complete(w, *words)
 
 
+def test_values_of_tables(w):
+    formats = re.findall(r"^([\w-]+) +\S", w.run("convert", "--list").stdout.decode(), re.M)
+    assert set(complete(w, "convert", "--to", "")) == set(formats) and len(formats) > 10
+    assert complete(w, "convert", "--to=spe") == {"speedscope": "speedscope's JSON"}
+    assert set(complete(w, "kd", "-s", "")) == set("Fctalmn")
+    assert set(complete(w, "dot", "--color", "")) == {"self", "total"}
+    assert set(complete(w, "dot", "--color=t")) == {"total"}
+
+
 def test_words(w):
     """The words that a flag takes; the command takes each of them."""
     w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", w.prog, "calls", 5)

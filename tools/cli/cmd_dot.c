@@ -55,6 +55,8 @@ static int take_percent(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
+static const char *const color_words[] = {"self", "total", NULL};
+
 static int take_color(const struct parsing *p, void *to, const char *value)
 {
 	struct options *opt = to;
@@ -78,7 +80,7 @@ static const struct flag flags[] = {
 	{0, "distance", "NR", "how many calls these are away (2)", take_number, 0},
 	{0, "clusters", NULL, "the functions of an object in a box", NULL, DOT(clusters)},
 	{0, "color", "WHAT", "more red for more time of its own (self) or with callees (total)",
-	 take_color, 0},
+	 take_color, 0, color_words},
 	{0, "diff", "OLD", "what changed since this recording: red is more time, green is less",
 	 NULL, offsetof(struct options, old)},
 	{0, "pvtrace", "PROGRAM", "FILE is a trace.txt of pvtrace, with addresses of this program",

@@ -65,7 +65,8 @@ static const struct flag flags[] = {
 	 "which columns, by letters: F function, c count, t time, a average, l local time, m the "
 	 "child that took the most time, n how often that was called (" KD_USUAL_COLUMNS ")",
 	 take_columns, 0},
-	{'s', "sort", "COLUMN", "sort by this column (t)", take_sort, 0},
+	{'s', "sort", "COLUMN", "sort by this column (t)", take_sort, 0,
+	 (const char *const[]){"F", "c", "t", "a", "l", "m", "n", NULL}},
 	{'c', "call-trace", NULL, "print the calls, in the order in which they began", NULL,
 	 AT(kd.trace)},
 	{'l', "local", NULL, "with -c: local times, too", NULL, AT(kd.locals)},

@@ -9,6 +9,7 @@
 
 #include "tools/base/control_byte.h"
 #include "tools/cli/cmd.h"
+#include "tools/export/exporter.h"
 #include "tools/report/report.h"
 #include "tools/target/target.h"
 #include "tools/text/graph_text.h"
@@ -212,6 +213,9 @@ static void put_value(const struct completion *c, const struct flag *f)
 			put(c, "function", "tracer");
 			put(c, "function_graph", "tracer");
 		}
+	} else if (!strcmp(kind, "FORMAT")) {
+		for (const struct exporter *e = exporters; e->name; e++)
+			put(c, e->name, e->help);
 	} else if (!strcmp(kind, "CLOCK")) {
 		put_file(c, "trace_clock", "clock");
 	} else if (!strcmp(kind, "OPTION") && !strcmp(c->command->name, "report")) {
