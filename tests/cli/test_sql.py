@@ -141,7 +141,11 @@ def test_nothing_else(w):
     assert "it took over 1 s" in ask(w, slow, "--max-time", "1", status=1).stderr.decode()
     assert "pattern" in ask(w, "SELECT 1 FROM slices WHERE name LIKE '" + "%a" * 200 + "'", status=1).stderr.decode()
     assert "not from 0 to 100" in ask(w, "SELECT percentile(duration, 'x') FROM slices", status=1).stderr.decode()
-    assert "b is a blob: hex() prints it" in ask(w, "SELECT x'00ff' AS b", status=1).stderr.decode()
+    for flags in ([], ["--json"], ["--csv"]):
+        p = ask(w, "SELECT x'00ff' AS b", *flags, status=1)
+        assert "b is a blob: hex() prints it" in p.stderr.decode() and not p.stdout, p
+    none = "SELECT name AS n FROM slices WHERE 0"
+    assert [ask(w, none, *flags).stdout for flags in ([], ["--json"], ["--csv"])] == [b"", b"[]\n", b"n\n"]
     assert "cannot be used together" in ask(w, "SELECT 1", "--csv", "--json", status=2).stderr.decode()
     assert "vestige sql t.dat 'SELECT ...'" in w.run("sql", "t.dat", status=2).stderr.decode()
 

@@ -113,12 +113,17 @@ static int head(void *arg, const char *const *names, unsigned int nr)
 		if (!a->names[i])
 			return fail(ENOMEM, "out of memory");
 		a->widths[i] = (unsigned int)strlen(names[i]);
-		if (a->opt->csv)
-			put_csv_cell(&a->o, names[i], i + 1 == nr);
 	}
+	return 0;
+}
+
+/* With the first row, or at the end: an error before that leaves the output empty. */
+static void put_begin(struct answer *a)
+{
+	for (unsigned int i = 0; a->opt->csv && i < a->nr; i++)
+		put_csv_cell(&a->o, a->names[i], i + 1 == a->nr);
 	if (a->opt->json)
 		out_text(&a->o, "[");
-	return 0;
 }
 
 static void put_json_row(struct answer *a, const struct sql_cell *cells)
@@ -159,6 +164,8 @@ static int row(void *arg, const struct sql_cell *cells, unsigned int nr)
 	struct answer *a = arg;
 	int ret = 0;
 
+	if (!a->rows)
+		put_begin(a);
 	if (a->opt->json) {
 		put_json_row(a, cells);
 	} else if (a->opt->csv) {
@@ -201,6 +208,8 @@ static int ask(const struct columns *c, const char *query, const struct options 
 
 	if (!ret)
 		ret = sql_select(s, query, &limits, head, row, &a, &cut);
+	if (!ret && !a.rows)
+		put_begin(&a);
 	if (!ret && opt->json)
 		out_text(&a.o, a.rows ? "\n]\n" : "]\n");
 	else if (!opt->csv && a.rows <= WIDTH_ROWS && a.o.buf)
