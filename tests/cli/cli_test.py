@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -187,6 +188,16 @@ def stop(p):
     def stopped():
         return all(open(f"{tasks}/{t}/stat").read().rsplit(") ", 1)[1][0] == "T" for t in os.listdir(tasks))
     until(stopped, f"process {p.pid} does not stop")
+
+
+def kill_and_wait(pid):
+    """Kill a process that need not be our child, and wait until it has ended. Only then does `vestige clean` remove its area."""
+    fd = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(fd, signal.SIGKILL)
+        assert select.select([fd], [], [], 120)[0], f"process {pid} does not end"
+    finally:
+        os.close(fd)
 
 
 class Beside:

@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, Beside, main, need, until
+from cli_test import BIN, Beside, kill_and_wait, main, need, until
 
 # Does what a line on stdin says.
 OBEYS = r"""
@@ -177,7 +177,7 @@ def test_children(w):
         assert {int(n) for n in re.findall(r"obeys-(\d+) ", text)} == set(children), text[:1000]
         for pid in children:
             assert settings(w, pid) == settings(w, p.pid), (settings(w, pid), settings(w, p.pid))
-            os.kill(pid, signal.SIGKILL)
+            kill_and_wait(pid)
         p.end()
     w.run("clean")
 
@@ -225,7 +225,7 @@ def test_a_daemon(w):
             again.end()
             assert set(w.counts()) <= {"tick"}, w.counts()
         finally:
-            os.kill(pid, signal.SIGKILL)
+            kill_and_wait(pid)
     w.run("clean")
 
 
@@ -274,7 +274,7 @@ def test_a_late_child(w):
                 if ms == 150:
                     assert w.run("get", "-P", pid, "current_tracer").stdout == b"nop\n"
             finally:
-                os.kill(pid, signal.SIGKILL)
+                kill_and_wait(pid)
     w.run("clean")
 
 
