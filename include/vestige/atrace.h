@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections, counters and asynchronous sections in the manner of Android's atrace: lines of
- * trace_marker that Perfetto, systrace and catapult show as tracks. Each call has a tag, a word of
- * its own (gfx, input, db ...), which comes into being by being used. Tags are switched at run
- * time:
+ * Sections, counters and asynchronous sections as in Android's atrace: marks in the trace that
+ * Perfetto, systrace and catapult show as tracks. Each call has a tag, which is a word that the
+ * program chooses (gfx, input, db ...); it needs no declaration. Tags are switched at run time:
  *
  *	vestige_begin(gfx, "frame");	B|PID|frame	while `gfx` is in atrace_tags
  *	vestige_end(gfx);		E|PID
  *
- * A call whose tag is off is one instruction that does nothing; its arguments are not computed.
- * Nothing has to be linked. Any context, signal handlers included.
+ * A call whose tag is off is one instruction that does nothing; its arguments are not computed. The
+ * program links nothing. Any context, signal handlers included.
  */
 #ifndef VESTIGE_ATRACE_H
 #define VESTIGE_ATRACE_H
@@ -19,24 +18,28 @@
 #include <vestige/vestige.h>
 
 /**
- * vestige_tag_enabled() - is the tag on? To compute arguments only when they are needed. @tag: a
- * word of letters, digits and `_`, at most 63 bytes.
+ * vestige_tag_enabled() - whether the tag is on: 1 or 0. For arguments that are expensive to
+ * compute.
+ * @tag: a word of letters, digits and `_`, at most 63 bytes; the same in all macros below.
  */
 #define vestige_tag_enabled(tag) VESTIGE_TAG_ON_(#tag)
 
 /**
- * vestige_begin(), vestige_end() - a section of the calling thread begins, the innermost one ends.
- * @name: of the section, at most 900 bytes are kept.
+ * vestige_begin() - begin a section in the calling thread. Sections nest.
+ * vestige_end() - end the innermost section of the calling thread.
+ * @name: name of the section, NUL-terminated; at most 900 bytes are kept.
  */
 #define vestige_begin(tag, name) VESTIGE_ATRACE_(#tag, 'B', name, 0)
 #define vestige_end(tag)	 VESTIGE_ATRACE_(#tag, 'E', "", 0)
 
-/** vestige_counter() - a counter of the process has a new value, an int64_t. */
+/** vestige_counter() - the counter @name of the process has a new @value, an int64_t. */
 #define vestige_counter(tag, name, value) VESTIGE_ATRACE_(#tag, 'C', name, value)
 
 /**
- * vestige_async_begin(), vestige_async_end() - a section begins in one thread and may end in
- * another. @cookie: an int64_t that distinguishes sections of the same name.
+ * vestige_async_begin(), vestige_async_end() - begin or end a section that may end in another
+ * thread than it began in.
+ * @name:   name of the section.
+ * @cookie: an int64_t that distinguishes open sections of the same name.
  */
 #define vestige_async_begin(tag, name, cookie) VESTIGE_ATRACE_(#tag, 'S', name, cookie)
 #define vestige_async_end(tag, name, cookie)   VESTIGE_ATRACE_(#tag, 'F', name, cookie)

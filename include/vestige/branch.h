@@ -5,17 +5,19 @@
  *	if (unlikely(error))
  *		return error;
  *
- * The compiler gets the expectation, as by __builtin_expect(). Beside that each place is one
- * instruction that does nothing. When the tracer `branch` or the option `branch` is switched on,
- * it leads to a counter and a record: trace_stat/branch_annotated lists how often each place was
- * right, worst first, and `trace` has a line for each time it ran. Nothing has to be linked.
+ * The compiler gets the expectation, as from __builtin_expect(). Each likely() or unlikely() is
+ * also a site: one instruction that does nothing. While the tracer `branch` or the option `branch`
+ * is on, the site leads to a counter and a record. trace_stat/branch_annotated shows how often each
+ * one was right, the worst first; `trace` has a line for each time that one ran. The program links
+ * nothing.
  *
- * Any context, signal handlers included. A condition is evaluated once. Not for conditions outside
- * of functions, nor in constexpr functions. VESTIGE_BRANCH_OFF, defined before, leaves nothing but
- * the expectation. In C++ a place is listed once it has run.
+ * Any context, signal handlers included. A condition is evaluated once. They cannot be used outside
+ * functions or in constexpr functions. If VESTIGE_BRANCH_OFF is defined before this header, only
+ * the expectation is left. In C++ a likely() or unlikely() is listed after it has run for the first
+ * time.
  *
- * With -DVESTIGE_BRANCH_ALL each `if` of a C source behind this header is counted, too, and makes
- * no records (trace_stat/branch_all).
+ * With -DVESTIGE_BRANCH_ALL each `if` of a C source behind this header is counted too, in
+ * trace_stat/branch_all; it makes no records.
  */
 #ifndef VESTIGE_BRANCH_H
 #define VESTIGE_BRANCH_H
@@ -24,23 +26,23 @@
 #include <vestige/static_branch.h>
 
 /*
- * One place in the source. The program defines it, libvestige counts in it. The struct only ever
- * grows.
+ * One condition in the source. The program defines the struct, libvestige counts in it. New members
+ * are added at its end alone.
  */
 struct vestige_branch {
 	unsigned int bytes; /* of this struct */
 	unsigned int line;
 	unsigned int kind; /* enum vestige_branch_kind */
-	int expected;	   /* of likely() 1, of unlikely() 0 */
+	int expected;	   /* likely(): 1; unlikely(): 0 */
 	const char *func;
 	const char *file;
-	unsigned long correct, incorrect; /* VESTIGE_BRANCH_IF: it was false, it was true */
-	unsigned long constant;		  /* how often the compiler knew the condition */
+	unsigned long correct, incorrect; /* VESTIGE_BRANCH_IF: times that it was false, true */
+	unsigned long constant;		  /* times that the compiler knew the condition */
 };
 
 enum vestige_branch_kind {
 	VESTIGE_BRANCH_ANNOTATED = 1, /* likely(), unlikely() */
-	VESTIGE_BRANCH_IF = 2,	      /* VESTIGE_BRANCH_ALL */
+	VESTIGE_BRANCH_IF = 2,	      /* an `if`, with VESTIGE_BRANCH_ALL */
 };
 
 /* clang-format off */
@@ -129,8 +131,10 @@ vestige_branch_define_(struct vestige_branch &b, unsigned int kind, int expected
 #endif
 
 /**
- * likely(), unlikely() - a condition that is mostly true, mostly false. @x: anything that `if`
- * takes. Value: 1 or 0.
+ * likely() - a condition that is mostly true. unlikely() - a condition that is mostly false.
+ * @x: an expression that `if` accepts.
+ *
+ * Value: 1 or 0.
  */
 #ifndef likely
 #define likely(x)   VESTIGE_BRANCH_(x, 1)

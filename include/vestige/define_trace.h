@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last line of a header of events. Where CREATE_TRACE_POINTS is defined it reads that header
- * again (TRACE_INCLUDE_FILE, by default TRACE_SYSTEM, in TRACE_INCLUDE_PATH), several times, to
- * make of each event its tracepoint, record, probe, fields and print format; elsewhere it does
- * nothing.
+ * A header of events includes this file in its last line. If CREATE_TRACE_POINTS is defined, this
+ * file includes the header several times again: TRACE_INCLUDE_FILE (by default TRACE_SYSTEM) in
+ * TRACE_INCLUDE_PATH. That makes the tracepoint, record, probe function, fields and print format of
+ * each event. Without CREATE_TRACE_POINTS it does nothing.
  */
 /* clang-format off */
 #ifdef CREATE_TRACE_POINTS

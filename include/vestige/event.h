@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events in one line, for programmers without the kernel's habits:
+ * Events that take one line, for programs that do not need TRACE_EVENT():
  *
  *	VESTIGE_EVENT(shop, order, (int, number), (const char *, item));
  *	...
  *		trace_order(17, "tea");
  *
- * defines events/shop/order, with a field for each pair, and trace_order(). Types are numbers,
- * pointers and strings (`char *`, `const char *`), which are copied; up to eight of them. Write it
- * in one source file, outside functions; other files declare the functions that they call:
+ * The line defines events/shop/order, with a field for each pair (TYPE, NAME), and trace_order().
+ * There may be 0 to 8 pairs. Types are numbers, pointers and strings (`char *`, `const char *`);
+ * strings are copied. Write the line in one source file, outside functions. Other files declare the
+ * functions that they call:
  *
  *	DECLARE_TRACE(order, TP_PROTO(int number, const char *item), TP_ARGS(number, item));
  */
@@ -20,7 +21,9 @@
 #include <vestige/trace_types.h>
 /* clang-format off */
 
-/* How many pairs there are, and a macro for each of them. */
+/*
+ * VESTIGE_COUNT_(): the number of pairs. VESTIGE_EACH_N(): applies the macro @m to each of N pairs.
+ */
 #define VESTIGE_COUNT__(a, b, c, d, e, f, g, h, i, n, ...) n
 #define VESTIGE_COUNT_(...) VESTIGE_COUNT__(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define VESTIGE_EACH_0(m, sep)
@@ -35,7 +38,7 @@
 #define VESTIGE_COMMA_() ,
 #define VESTIGE_BLANK_()
 
-/* The expansion of a pair in each pass. */
+/* What a pair expands to, in each part of the definition. */
 #define VESTIGE_PAIR_PROTO_(type, item)	 type item
 #define VESTIGE_PAIR_NAME_(type, item)	 item
 #define VESTIGE_PAIR_MEMBER_(type, item) VESTIGE_SLOT_(type) item;

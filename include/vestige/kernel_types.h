@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names that the kernel has for types, so that its headers of events compile as they are, and
- * those that are written after their model. <vestige/tracepoint.h> includes it.
+ * The kernel's names of types. With them the kernel's headers of events, and headers in the same
+ * style, compile without a change. <vestige/tracepoint.h> includes this file.
  *
- * A program that has another u64 of its own defines VESTIGE_NO_KERNEL_TYPES before it includes
- * anything of vestige's: then there are none of these. Widths are the kernel's
- * (include/linux/types.h there), but for dev_t and the other types that libc has too: those are
- * libc's.
+ * A program that has a different type of one of these names, such as u64, defines
+ * VESTIGE_NO_KERNEL_TYPES before it includes any header of vestige. Then none of these types is
+ * defined. Widths are as in the kernel's include/linux/types.h. dev_t and other types that libc has
+ * too are libc's.
  */
 #ifndef VESTIGE_KERNEL_TYPES_H
 #define VESTIGE_KERNEL_TYPES_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* In a conflict with a type of the program, the compiler shows the line. */
+/* In a conflict with a type of the program, the compiler shows the line with its comment. */
 /* clang-format off */
 #ifndef u8
 typedef uint8_t u8;			/* another one of yours: define VESTIGE_NO_KERNEL_TYPES */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites in the code that are switched while the program runs. Off, a site is the instruction `test
- * $imm32, %eax`, whose result is not used. Its immediate is where a jump would go: one byte makes
- * it that jump. Used by tracepoint.h, atrace.h and branch.h. Without libvestige they are always
- * off.
+ * Sites in the code that are switched while the program runs, for tracepoint.h, atrace.h and
+ * branch.h. A site that is off is the instruction `test $imm32, %eax`, whose result is not used.
+ * The immediate is the distance to the jump's destination. So a change of the first byte alone
+ * makes the instruction a jump. Without libvestige all sites are off.
  */
 #ifndef VESTIGE_STATIC_BRANCH_H
 #define VESTIGE_STATIC_BRANCH_H
@@ -21,15 +21,12 @@ extern "C" {
 
 struct vestige_branch;
 
-/* The functions of libvestige for objects with tracepoints. The table only ever grows. */
+/* The functions of libvestige for objects with tracepoints. New ones are added at the end alone. */
 struct vestige_events_api {
-	size_t bytes;
-	/*
-	 * Reports to libvestige that the object with @address in it is relocated: its arrays may be
-	 * read.
-	 */
+	size_t bytes; /* of this struct */
+	/* The object that contains @address has been relocated: its arrays may be read. */
 	void (*object_ready)(const void *address);
-	/* A place of branch.h ran while it was on. */
+	/* A condition of branch.h ran while its site was on. */
 	void (*branch)(struct vestige_branch *b, int value, int constant);
 };
 
@@ -41,7 +38,7 @@ extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
 
 /* clang-format off */
 
-/* An ELF note, once in each assembled file: type @kind, with the begin and end of section @name. */
+/* An ELF note of type @kind with the begin and end of section @name. One in each assembled file. */
 #define VESTIGE_NOTE_(name, kind)                                                                  \
 	".ifndef .L" name "_note\n"                                                                \
 	".set .L" name "_note, 1\n"                                                                \
@@ -57,9 +54,9 @@ extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
 	".endif\n"
 
 /*
- * A place in the code that jumps to the label `yes` while its tracepoint, tag or tracer is on: a
- * row in @section, which a note of type @kind names. The section is one of a group where its
- * function is, so that both go together.
+ * A site. While its tracepoint, tag or tracer is on, it jumps to the label `yes`. The site gets a
+ * row in @section, which a note of type @kind names. If the function is in a section group, the row
+ * is in the same group: the linker keeps or drops both.
  */
 #define VESTIGE_PLACE_(section, kind, what)                                                        \
 	"1:	.byte	0xa9\n"                                                                    \
@@ -74,8 +71,9 @@ extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
 
 #define VESTIGE_NOTRACE_ __attribute__((no_instrument_function, unused, patchable_function_entry(0)))
 /*
- * libvestige sees an object that dlopen() loads before it is relocated. So the object reports when
- * it has been. Objects that are loaded at start need not, and nothing happens without the library.
+ * libvestige sees an object that dlopen() loads before the object is relocated. So the object
+ * itself reports when that is done. For objects that are loaded at start, and without the library,
+ * the report has no effect.
  */
 __attribute__((constructor(101))) static VESTIGE_NOTRACE_ void vestige_object_ready_(void)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The passes of define_trace.h over a header of events: each gives TRACE_EVENT(), __field() and the
- * others another meaning, and reads the header again.
+ * The passes of define_trace.h over a header of events. Each pass defines TRACE_EVENT(), __field()
+ * and the other macros anew, and includes the header again.
  *
  *	1  the tracepoints, and names for print formats (TRACE_DEFINE_ENUM)
  *	2  struct trace_event_raw_CLASS: the record
  *	3  struct trace_event_data_offsets_CLASS: where the parts of variable length are
  *	4  trace_event_get_offsets_CLASS(): how long they are
- *	5  trace_event_raw_event_CLASS(): the probe, which writes a record
+ *	5  trace_event_raw_event_CLASS(): the probe function, which writes a record
  *	6  vestige_fields_CLASS(): the fields, as in `format`; vestige_print_CLASS: its last line
  *	7  struct vestige_event: what libvestige finds
  *
- * All events are reduced to DECLARE_EVENT_CLASS(), which makes a class, and VESTIGE_EVENT_OF_(),
- * which makes an event of one.
+ * All macros that define events expand to DECLARE_EVENT_CLASS(), which makes an event class, and
+ * VESTIGE_EVENT_OF_(), which makes an event of a class.
  */
 #pragma GCC system_header
 #include <vestige/tracepoint.h>
@@ -318,7 +318,7 @@ VESTIGE_ITEMS_NOTE_;
 #define __get_rel_bitmask(item)	   __get_rel_dynamic_array(item)
 #define __get_cpumask(item)	   __get_dynamic_array(item)
 #define __get_rel_cpumask(item)	   __get_rel_dynamic_array(item)
-/* The second argument is the same as __string()'s, as up to Linux 6.9. */
+/* A second argument, as up to Linux 6.9, is the same as that of __string() and is ignored. */
 #define __assign_str(item, src...)                                                                 \
 	vestige_put_string_(__get_str(item), __get_dynamic_array_len(item),                        \
 			    __data_offsets.item##_ptr_)
@@ -473,7 +473,7 @@ VESTIGE_ITEMS_NOTE_;
 
 #include VESTIGE_INCLUDE_(TRACE_INCLUDE_FILE)
 
-/* The names are free again: the next inclusion of tracepoint.h makes them declare events. */
+/* Undefine the names; the next inclusion of tracepoint.h defines them to declare events. */
 #undef __entry
 #undef __field
 #undef __field_ext

@@ -7,7 +7,7 @@
 #include <vestige/tracepoint.h>
 /* clang-format off */
 
-/* Whether a type is signed; char is not, as in the kernel. */
+/* Whether a type is signed; char counts as unsigned, as in the kernel. */
 #ifdef __cplusplus
 template <class T, bool is_enum = __is_enum(T)> struct vestige_signed_ {
 	static const bool value = (T)-1 < (T)1;
@@ -61,7 +61,7 @@ static inline VESTIGE_NOTRACE_ uint32_t vestige_part_(int *size, size_t start, s
 {
 	uint32_t word = (uint32_t)(start + (size_t)*size) | (uint32_t)bytes << 16;
 
-	*size += (int)(bytes < 0x10000 ? bytes : 0x10000); /* too long a record is refused */
+	*size += (int)(bytes < 0x10000 ? bytes : 0x10000); /* longer ones are refused */
 	return word;
 }
 

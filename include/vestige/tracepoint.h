@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static tracepoints, defined with the kernel's macros (Documentation/trace/tracepoints.rst there).
+ * Static tracepoints, defined with the kernel's macros (see its
+ * Documentation/trace/tracepoints.rst).
  *
- * A header declares events with TRACE_EVENT() and its like; one source file of the program defines
- * CREATE_TRACE_POINTS before it includes that header, which ends by including
- * <vestige/define_trace.h>. Nothing has to be linked: without libvestige an event is five bytes of
- * code that do nothing. When the library is in the process it finds the events, in the program and
- * in objects that dlopen() loads, and shows them as events/SYSTEM/NAME.
+ * A header declares events with TRACE_EVENT() and similar macros, and includes
+ * <vestige/define_trace.h> in its last line. One source file of the program defines
+ * CREATE_TRACE_POINTS before it includes that header. The program links nothing: without libvestige
+ * an event is five bytes of code that do nothing. If the library is in the process, it finds the
+ * events of the program and of objects that dlopen() loads, and shows them as events/SYSTEM/NAME.
  *
- * An event that is off is one instruction, `test $imm32, %eax`, whose result is not used. Its
- * immediate is where a jump would go: one byte makes it that jump, which leads to the
- * calls of the probe functions. The header knows nothing of the ring: the probe function reserves
- * room through a table of functions, writes the fields there and commits them.
+ * An event that is off is one instruction, `test $imm32, %eax`, whose result is not used. The
+ * immediate is the distance to the code that calls the probe functions. So a change of the first
+ * byte alone makes the instruction a jump to that code. The probe function does not depend on the
+ * format of the ring: it reserves room through a table of functions, writes the fields there and
+ * commits.
  *
- * Any context, signal handlers included, may call trace_NAME().
+ * trace_NAME() may be called in any context, signal handlers included.
  */
 #ifndef VESTIGE_TRACEPOINT_H
 #define VESTIGE_TRACEPOINT_H
@@ -41,14 +43,16 @@ struct tracepoint_func {
 
 struct tracepoint;
 
-/* The functions of libvestige for tracepoints. The table only ever grows; `bytes` is its size. */
+/* The functions of libvestige for tracepoints. New ones are added at the end alone. */
 struct vestige_tracepoint_api {
-	size_t bytes;
+	size_t bytes; /* of this struct */
 	int (*probe_register)(struct tracepoint *tp, void *func, void *data, int prio);
 	int (*probe_unregister)(struct tracepoint *tp, void *func, void *data);
-	/* Return when no thread is in a probe function that was unregistered before. */
+	/* Wait until no thread is in a probe function that was unregistered before. */
 	void (*synchronize)(void);
-	/* Before and after the calls of a tracepoint that has probe functions of the program. */
+	/*
+	 * Called before and after the probe functions of a tracepoint, if some are the program's.
+	 */
 	void *(*enter)(void);
 	void (*leave)(void *entered);
 };
@@ -58,17 +62,18 @@ struct tracepoint {
 	uint32_t bytes; /* of this struct */
 	uint32_t reserved;
 	const char *name;
-	int (*regfunc)(void); /* before its first probe comes; may be NULL */
-	void (*unregfunc)(void);
-	const struct tracepoint_func *funcs; /* ended by a NULL; NULL: none */
+	int (*regfunc)(void);	 /* called before the first probe is registered; may be NULL */
+	void (*unregfunc)(void); /* called after the last one is unregistered; may be NULL */
+	const struct tracepoint_func *funcs; /* the last one has func NULL; NULL: none */
 	const struct vestige_tracepoint_api *api;
-	uint32_t guarded; /* it has probe functions of the program */
+	uint32_t guarded; /* not 0: some probe functions are the program's */
 	uint32_t reserved2;
 	void *engine;
 };
 
 /*
- * The beginning of each record: libvestige's own while it is in the ring, the kernel's when read.
+ * The beginning of each record. In the ring libvestige uses these eight bytes for its head word; a
+ * reader sees the kernel's common fields.
  */
 struct trace_entry {
 	unsigned short type;
@@ -77,21 +82,23 @@ struct trace_entry {
 	int pid;
 };
 
-/* Where a record is written, on the stack of the probe; libvestige's own. */
+/*
+ * What libvestige keeps of a record while it is written. It is on the stack of the probe function.
+ */
 struct vestige_event_slot {
-	void *scratch; /* room for the record, to be used when it may be thrown away */
-	uint64_t v[5];
+	void *scratch; /* room for a record that may be discarded after it is written */
+	uint64_t v[5]; /* private to libvestige */
 };
 
 struct vestige_event_ops {
-	size_t bytes;
-	/* Reserve room for a record of @bytes, zeroed or not. NULL: there will be no record. */
+	size_t bytes; /* of this struct */
+	/* Reserve room for a record of @bytes, not always zeroed. NULL: do not write a record. */
 	void *(*reserve)(void *file, struct vestige_event_slot *slot, uint32_t bytes);
-	/* Commit it: its fields are written. */
+	/* Commit the record after its fields are written. */
 	void (*commit)(void *file, struct vestige_event_slot *slot);
 };
 
-/* The data of a probe function; libvestige's own struct begins with it. */
+/* The data of a probe function: the first members of libvestige's own struct. */
 struct vestige_event_file {
 	const struct vestige_event_ops *ops;
 };
@@ -119,7 +126,7 @@ struct vestige_event_field {
 	uint32_t reserved;
 };
 
-/* One event. The program defines it, libvestige fills in `engine`. */
+/* One event. The program defines it; libvestige sets `engine`. */
 struct vestige_event {
 	uint32_t bytes; /* of this struct */
 	uint32_t flags;
@@ -132,7 +139,7 @@ struct vestige_event {
 	void *engine;
 };
 
-/* TRACE_DEFINE_ENUM(), TRACE_DEFINE_SIZEOF(): a name in print formats and its value. */
+/* TRACE_DEFINE_ENUM(), TRACE_DEFINE_SIZEOF(): a name that print formats use, and its value. */
 struct vestige_eval {
 	const char *system;
 	const char *name;
@@ -152,9 +159,9 @@ struct vestige_item {
 	const void *at;
 };
 
-/* A place where a tracepoint is called, in section vestige_sites. */
+/* A site of a tracepoint, in section vestige_sites. */
 struct vestige_site {
-	unsigned char *code; /* `test $imm32, %eax`, or `jmp` to the same */
+	unsigned char *code; /* `test $imm32, %eax`, or `jmp` with the same 4 bytes behind it */
 	struct tracepoint *tp;
 };
 
@@ -164,7 +171,7 @@ struct vestige_site {
 
 /* clang-format off */
 
-/* A place where @tracepoint is called. */
+/* A site of @tracepoint. */
 #define VESTIGE_SITE_(tracepoint) VESTIGE_PLACE_("vestige_sites", "2", tracepoint)
 
 #ifdef __has_attribute
@@ -172,7 +179,7 @@ struct vestige_site {
 #define VESTIGE_KEPT_ __attribute__((used, retain))
 #endif
 #endif
-/* gcc would turn their order around */
+/* without it gcc reverses the order of the items */
 #ifdef __has_attribute
 #if __has_attribute(no_reorder)
 #define VESTIGE_ORDER_ __attribute__((no_reorder))
@@ -208,11 +215,11 @@ struct vestige_site {
 #define TP_ARGS(args...)  args
 #define TP_CONDITION(args...) args
 
-/* Wait until all probe functions that were unregistered before have ended. Not from a signal
- * handler. */
+/* Wait until no thread is in a probe function that was unregistered before. Not from a signal
+ * handler, nor from a probe function. */
 #define tracepoint_synchronize_unregister() vestige_tracepoint_synchronize_()
 
-/* Of the last tracepoint that libvestige filled in: the same for all. */
+/* `api` of the last tracepoint to which a probe was registered; all tracepoints have the same. */
 __attribute__((weak, visibility("hidden")))
 const struct vestige_tracepoint_api *vestige_tracepoint_api_;
 
@@ -240,14 +247,16 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 }
 
 /*
- * trace_NAME(ARGS)		call the probes, if there are any
- * trace_NAME_enabled()		whether there are: to compute arguments that cost something
+ * trace_NAME(ARGS)		call the probe functions, if there are any. Any context.
+ * trace_NAME_enabled()		whether there are any, for arguments that are expensive to compute.
+ *				Any context.
  * register_trace_NAME(probe, data), register_trace_prio_NAME(probe, data, prio),
  * unregister_trace_NAME(probe, data)
- *				probes of the program's own: 0, or -errno: -EEXIST, -ENOENT, -ENOMEM,
- *				-ENOSYS (libvestige is not in the process). Any thread, not from a
- * 				signal handler. Call tracepoint_synchronize_unregister() before you
- * 				free anything that a probe uses.
+ *				add or remove a probe function of the program. A greater @prio is
+ *				called earlier; the first form has prio 10. Return: 0, or -errno:
+ *				-EEXIST, -ENOENT, -ENOMEM, -ENOSYS (libvestige is not loaded). Any
+ *				thread, not from a signal handler. Before you free anything that a
+ *				probe function uses, call tracepoint_synchronize_unregister().
  */
 #define VESTIGE_DECLARE_WITH_(name, proto, args, condition, data_proto, data_args)                 \
 	VESTIGE_C_ struct tracepoint __tracepoint_##name;                                          \
@@ -265,7 +274,7 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 		void *vestige_in_ = NULL;                                                          \
                                                                                                    \
 		vestige_f_ = __atomic_load_n(&__tracepoint_##name.funcs, __ATOMIC_ACQUIRE);        \
-		/* behind funcs: those with a probe of the program come after `guarded` */         \
+		/* read after funcs: `guarded` is set before a probe of the program is in funcs */ \
 		if (__atomic_load_n(&__tracepoint_##name.guarded, __ATOMIC_RELAXED)) {             \
 			vestige_in_ = __tracepoint_##name.api->enter();                            \
 			vestige_f_ =                                                               \
@@ -276,7 +285,7 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 		if (vestige_in_)                                                                   \
 			__tracepoint_##name.api->leave(vestige_in_);                               \
 	}                                                                                          \
-	/* the usual case: one probe function, which is libvestige's */                                          \
+	/* the usual case: one probe function, and it is libvestige's */                           \
 	static __attribute__((noinline)) VESTIGE_NOTRACE_ void __do_trace_##name(proto)            \
 	{                                                                                          \
 		const struct tracepoint_func *vestige_f_;                                          \
@@ -340,14 +349,14 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 
 #define VESTIGE_ITEMS_NOTE_ __asm__(VESTIGE_NOTE_("vestige_items", "3"))
 
-/* Define a tracepoint that is no event, in one source file. */
+/* Define a tracepoint that is not an event, in one source file. */
 #define DEFINE_TRACE(name, proto_and_args...)                                                      \
 	VESTIGE_DEFINE_TRACE_(name, NULL, NULL);                                                   \
 	VESTIGE_ITEMS_NOTE_
 #define DEFINE_TRACE_FN(name, reg, unreg, proto_and_args...)                                       \
 	VESTIGE_DEFINE_TRACE_(name, reg, unreg);                                                   \
 	VESTIGE_ITEMS_NOTE_
-/* Tracepoints are as visible as the object's other symbols. */
+/* Nothing to do: a tracepoint has the visibility of the object's other symbols. */
 #define EXPORT_TRACEPOINT_SYMBOL(name)
 #define EXPORT_TRACEPOINT_SYMBOL_GPL(name)
 
@@ -356,8 +365,9 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 #endif
 
 /*
- * How events are declared: each is a tracepoint. This part is read again after define_trace.h,
- * which gives these names other meanings and takes them away at its end.
+ * Each event is declared as a tracepoint. This part has no include guard: define_trace.h defines
+ * these names in another way and undefines them at its end, so the next inclusion has to define
+ * them again.
  */
 /* clang-format off */
 #ifndef TRACE_EVENT

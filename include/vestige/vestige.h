@@ -2,9 +2,13 @@
 /*
  * vestige: ftrace for your own programs.
  *
- * A program may include this header and call its functions whether libvestige is loaded or not:
- * nothing has to be linked. Without the library every call fails with ENOSYS. From the moment when
- * `vestige attach` has loaded it, they work.
+ * A program may include this header and call its functions whether libvestige is loaded or not. The
+ * program links nothing. Without the library every call fails with ENOSYS. The calls work as soon
+ * as the library is loaded, also by `vestige attach`.
+ *
+ * Errors that all functions have: ENOSYS libvestige is not loaded, or is older than the function;
+ * ENODEV the engine is asleep; EPERM the calling thread may make no system calls (seccomp). The
+ * functions that use control files also fail with EDEADLK when a callback calls them.
  */
 #ifndef VESTIGE_VESTIGE_H
 #define VESTIGE_VESTIGE_H
@@ -26,9 +30,9 @@ extern "C" {
 struct ftrace_ops;
 
 /*
- * The functions of libvestige, in a table that only ever grows: a program built with an older
- * header finds the functions that it knows, one built with a newer header sees by `bytes` which are
- * missing. Not to be used directly.
+ * The table of libvestige's functions. New functions are added at its end alone. So a program that
+ * was built with an older header finds the functions that it knows. A program that was built with a
+ * newer header sees by `bytes` which functions are missing. Not to be used directly.
  */
 struct vestige_api {
 	size_t bytes;
@@ -44,8 +48,9 @@ struct vestige_api {
 	int (*instance_make)(const char *name, int make);
 	int (*trace_do)(int what, unsigned long arg);
 	int (*atrace)(int kind, const char *name, int64_t value);
-	/* @known: a word of this constant text alone, NULL at first. @args: NULL if @fmt is no
-	 * format. Return: 0 or less; more: nothing is recorded, it has to be text. */
+	/* @known: the word in which the engine caches its data of this constant text, NULL at
+	 * first. @args: NULL: @text is not a format. Return: 0 recorded; below 0 not recorded;
+	 * above 0 not recorded, and the caller has to format it and call print(). */
 	int (*print_known)(void **known, const void *ip, const char *text, va_list *args);
 	int (*warn)(const char *condition, const char *file, int line, const void *ip);
 	int (*on_oops)(void (*call)(const char *text, size_t bytes, const char *area, void *arg),
@@ -65,8 +70,9 @@ enum vestige_trace_do_ {
 
 extern const struct vestige_api vestige_api_1 __attribute__((weak));
 
-/* The table, or NULL if libvestige is not loaded. Read through the GOT, so that without -fPIE too
- * it is looked up when the program starts; an engine that comes later fills that word. */
+/* The table, or NULL if libvestige is not loaded. The address is read from the GOT, also in code
+ * that was built without -fPIE. So it is looked up when the program starts, and an engine that is
+ * loaded later can store it there. */
 static inline const struct vestige_api *vestige_api_(void)
 {
 #if defined(__x86_64__) && defined(__ELF__)
@@ -89,11 +95,11 @@ static inline const struct vestige_api *vestige_api_(void)
  * vestige_read() - read a control file of this process, as `cat` would in its tracefs.
  * @file:  name in the tracefs tree, for example "current_tracer" or "vestige_status".
  * @buf:   receives the text; it is not NUL-terminated.
- * @bytes: room at @buf.
+ * @bytes: size of @buf in bytes.
  *
- * Return: the length of the text, or -1 with errno: ENOENT no such file; EACCES it is write-only;
- * EOPNOTSUPP it is rendered outside the process (trace, stats ...); EFBIG it does not fit;
- * ENODEV the engine is asleep; ENOSYS libvestige is not loaded.
+ * Return: the length of the text in bytes, or -1 with errno: ENOENT no such file; EACCES the file
+ * is write-only; EOPNOTSUPP the tools render the file outside the process (trace, stats ...); EFBIG
+ * the text does not fit into @buf; ENODEV the engine is asleep; ENOSYS libvestige is not loaded.
  * May be called from any thread, not from a signal handler.
  */
 static inline ssize_t vestige_read(const char *file, char *buf, size_t bytes)
@@ -108,12 +114,12 @@ static inline ssize_t vestige_read(const char *file, char *buf, size_t bytes)
 /**
  * vestige_write() - write a control file of this process, as `echo TEXT > FILE` would.
  * @file:  name in the tracefs tree, for example "current_tracer".
- * @buf:   the text of one write; a newline at its end does not matter.
- * @bytes: its length.
+ * @buf:   the text of one write; a newline at its end is optional.
+ * @bytes: length of the text in bytes.
  *
- * Return: @bytes, or -1 with errno: ENOENT no such file; EACCES it is read-only; EINVAL and others
- * as the kernel's file of that name has them; ENODEV the engine is asleep; ENOSYS libvestige is not
- * loaded. May be called from any thread, not from a signal handler.
+ * Return: @bytes, or -1 with errno: ENOENT no such file; EACCES the file is read-only; EINVAL and
+ * others as in the kernel's file of that name; ENODEV the engine is asleep; ENOSYS libvestige is
+ * not loaded. May be called from any thread, not from a signal handler.
  */
 static inline ssize_t vestige_write(const char *file, const char *buf, size_t bytes)
 {
@@ -124,7 +130,7 @@ static inline ssize_t vestige_write(const char *file, const char *buf, size_t by
 	return vestige_call_(file_write)(file, buf, bytes, 1);
 }
 
-/** vestige_append() - as vestige_write(), but as `echo TEXT >> FILE`: lists keep what they had. */
+/** vestige_append() - as `echo TEXT >> FILE`: a list keeps its entries. Else as vestige_write(). */
 static inline ssize_t vestige_append(const char *file, const char *buf, size_t bytes)
 {
 	if (!vestige_call_(file_write)) {
@@ -135,14 +141,15 @@ static inline ssize_t vestige_append(const char *file, const char *buf, size_t b
 }
 
 /**
- * vestige_instance_create() - make an instance, as `mkdir instances/NAME` in tracefs: a trace of
- * its own with its own tracer, filters, options and buffer, beside all others. @name: at most 63
- * bytes, no `/`. Its files are then "instances/NAME/current_tracer" and so on.
+ * vestige_instance_create() - make an instance, as `mkdir instances/NAME` in tracefs: a separate
+ * trace with its own tracer, filters, options and buffer. Its control files are
+ * "instances/NAME/current_tracer" and so on.
+ * @name: 1 to 63 bytes, no `/`.
  *
- * Return: 0, or -1 with errno: EEXIST; ENOSPC there are 16, or the file system is full; ENOENT,
- * EPERM, ENAMETOOLONG the name is not allowed; ENODEV the engine is asleep; ENOSYS libvestige is
- * not loaded. Any thread, not from a signal handler nor from a callback. A fork's child has no
- * instances.
+ * Return: 0, or -1 with errno: EEXIST; ENOSPC there are 16 already, or the file system is full;
+ * ENOENT, EPERM, ENAMETOOLONG the name is not allowed; ENODEV the engine is asleep; ENOSYS
+ * libvestige is not loaded. Any thread, not from a signal handler or a callback. After fork() the
+ * child has no instances.
  */
 static inline int vestige_instance_create(const char *name)
 {
@@ -154,11 +161,11 @@ static inline int vestige_instance_create(const char *name)
 }
 
 /**
- * vestige_instance_destroy() - remove an instance with what it recorded, as rmdir does. Waits for
- * the threads that are writing into it.
+ * vestige_instance_destroy() - remove an instance and its records, as `rmdir instances/NAME` does.
+ * Waits for the threads that are writing a record into it.
  *
- * Return: 0, or -1 with errno: ENOENT there is none of that name; otherwise as
- * vestige_instance_create().
+ * Return: 0, or -1 with errno: ENOENT no instance has that name; otherwise as
+ * vestige_instance_create(), and in the same contexts.
  */
 static inline int vestige_instance_destroy(const char *name)
 {
@@ -185,9 +192,10 @@ static inline int vestige_stop(void)
 }
 
 /**
- * tracing_on(), tracing_off(), tracing_is_on() - as the kernel's functions of these names: one
- * store, from any context, signal handlers included, for the moment in which a program detects its
- * own fault. Without libvestige nothing happens, and tracing_is_on() is 0.
+ * tracing_on(), tracing_off(), tracing_is_on() - as the kernel's functions of these names. A
+ * program that detects an error of its own calls tracing_off() at once, so that the records before
+ * the error stay. The cost is one store. Any context, signal handlers included. Without libvestige
+ * nothing happens, and tracing_is_on() returns 0.
  */
 static inline void tracing_on(void)
 {
@@ -207,9 +215,9 @@ static inline int tracing_is_on(void)
 }
 
 /**
- * tracing_snapshot() - move the records so far into the file `snapshot`, as the kernel's function
- * does; recording goes on. Does nothing unless tracing_alloc_snapshot() or a write to `snapshot`
- * has allocated memory before. Any context.
+ * tracing_snapshot() - move the present records from the file `trace` into the file `snapshot`, as
+ * the kernel's function does; recording continues. Does nothing unless tracing_alloc_snapshot() or
+ * a write to `snapshot` has allocated the memory before. Any context.
  */
 static inline void tracing_snapshot(void)
 {
@@ -218,9 +226,10 @@ static inline void tracing_snapshot(void)
 }
 
 /**
- * tracing_alloc_snapshot() - allocate the memory for snapshots, as much as the buffer has. Return:
- * 0, or a negative errno: -ENOMEM; -ENODEV the engine is asleep; -ENOSYS libvestige is not loaded.
- * Any thread, not from a signal handler.
+ * tracing_alloc_snapshot() - allocate the memory for snapshots, as much as the buffer has.
+ *
+ * Return: 0, or a negative errno: -ENOMEM; -ENODEV the engine is asleep; -ENOSYS libvestige is not
+ * loaded. Any thread, not from a signal handler.
  */
 static inline int tracing_alloc_snapshot(void)
 {
@@ -232,18 +241,19 @@ static inline int tracing_alloc_snapshot(void)
 	return 0;
 }
 
-/** tracing_snapshot_alloc() - tracing_alloc_snapshot(), then tracing_snapshot(). */
+/** tracing_snapshot_alloc() - tracing_alloc_snapshot(), then tracing_snapshot(). Any thread. */
 static inline void tracing_snapshot_alloc(void)
 {
 	vestige_write("snapshot", "1", 1);
 }
 
 /**
- * vestige_snapshot() - copy the records so far to a file; recording goes on. @path: is created; it
- * must not exist. `vestige report PATH` and the others read it.
+ * vestige_snapshot() - copy the present records to a file; recording continues. `vestige report
+ * PATH` and the other tools read it.
+ * @path: the new file; it must not exist.
  *
- * Return: 0, or -1 with errno: EEXIST; ENOSPC (nothing is left then); EACCES and other errors of
- * open(); ENODEV the engine is asleep; ENOSYS libvestige is not loaded. Any thread, not from a
+ * Return: 0, or -1 with errno: EEXIST; ENOSPC (the file is removed then); EACCES and other errors
+ * of open(); ENODEV the engine is asleep; ENOSYS libvestige is not loaded. Any thread, not from a
  * signal handler.
  */
 static inline int vestige_snapshot(const char *path)
@@ -256,10 +266,10 @@ static inline int vestige_snapshot(const char *path)
 }
 
 /*
- * The address of a word in which the engine caches its data of a constant text. It also puts the
- * text into printk_formats, by a distance in section vestige_printk that a note names. NULL for
- * other texts. For clang without optimization no text is constant here; such formats are not
- * listed, and their records are text.
+ * Sets @known to a word in which the engine caches its data of the constant text @fmt. The macro
+ * also lists the text in printk_formats: section vestige_printk gets its distance, and a note names
+ * that section. If @fmt is not constant, @known keeps its value. With clang and no optimization no
+ * text is constant here; then formats are not listed, and their records are text.
  */
 #if defined(__x86_64__) && defined(__ELF__) && (defined(__OPTIMIZE__) || !defined(__clang__))
 #define VESTIGE_KNOWN_TEXT_(known, fmt)                                                            \
@@ -301,12 +311,12 @@ static inline int vestige_snapshot(const char *path)
  * trace_printk() - write a line into the trace, as the kernel's function of that name does.
  * @fmt: printf format; at most 1024 bytes of the result are kept.
  *
- * The record carries the calling function's address and appears in the trace as `FUNCTION: TEXT`.
- * With a constant format it has the arguments as they are (strings are copied), and they are
- * formatted when the trace is read. That works for the conversions of ftrace's bprint: %d %i %u %x
- * %X %o, with l, ll or z, %s and %p, width, precision and the flag 0. With any other conversion or
- * format the record has the text. Without libvestige it costs a test. May be called from any
- * context in which vsnprintf() may.
+ * The record has the calling function's address and appears in the trace as `FUNCTION: TEXT`. With
+ * a constant format the record has the arguments (strings are copied), and a reader formats them
+ * later. That works for the conversions of ftrace's bprint: %d %i %u %x %X %o, with l, ll or z, %s
+ * and %p, width, precision and the flag 0. With any other conversion, or a format that is not
+ * constant, the record has the formatted text. Without libvestige the cost is one test. Any context
+ * in which vsnprintf() may be called.
  */
 __attribute__((noinline, unused, no_instrument_function, patchable_function_entry(0),
 	       format(printf, 2, 0))) static void
@@ -358,8 +368,10 @@ vestige_puts_(void **known, const char *text)
 }
 
 /**
- * trace_puts() - write a text into the trace as it is, as the kernel's function does. @text:
- * NUL-terminated; at most 1024 bytes are kept. Any context.
+ * trace_puts() - write a text into the trace, without a format, as the kernel's function does.
+ * @text: NUL-terminated; at most 1024 bytes are kept.
+ *
+ * Any context.
  */
 #define trace_puts(text)                                                                           \
 	do {                                                                                       \
@@ -379,10 +391,11 @@ vestige_dump_stack_(int skip)
 }
 
 /**
- * trace_dump_stack() - record the current stack in the trace, as the kernel's function does. @skip:
- * how many of the innermost functions to leave out; with 0 the stack begins with the caller. Any
- * context, except that a program's first call must not be in a signal handler. Records nothing in a
- * program without an unwinder (libgcc_s, or libunwind).
+ * trace_dump_stack() - record the current stack in the trace, as the kernel's function does.
+ * @skip: number of innermost functions to leave out; 0: the stack begins with the caller.
+ *
+ * Any context, except that a program's first call must not be in a signal handler. Records nothing
+ * in a program without an unwinder (libgcc_s, or libunwind).
  */
 #define trace_dump_stack(skip)                                                                     \
 	do {                                                                                       \
@@ -393,11 +406,12 @@ vestige_dump_stack_(int skip)
 	} while (0)
 
 /**
- * vestige_warn_on() - where @condition is true, report it with the stack, as the kernel's
- * WARN_ON(), and go on: to stderr, or where the control file `oops_file` says. `vestige crash`
- * shows the last one of a process. Value: whether @condition was true. Any context, except that a
- * program's first warning must not be in a signal handler. Without libvestige only @condition is
- * evaluated.
+ * vestige_warn_on() - if @condition is true, report it with the stack and continue, as the kernel's
+ * WARN_ON(). The report goes to stderr, or to the file that the control file `oops_file` names.
+ * `vestige crash` shows the last report of a process.
+ *
+ * Value: 1 if @condition was true, else 0. Any context, except that a program's first warning must
+ * not be in a signal handler. Without libvestige only @condition is evaluated.
  */
 #define vestige_warn_on(condition)                                                                 \
 	__extension__({                                                                            \
@@ -420,7 +434,7 @@ vestige_dump_stack_(int skip)
 #define VESTIGE_HERE_(ip) ((ip) = __builtin_return_address(0))
 #endif
 
-/* The same, at most once for each place in the source. */
+/** vestige_warn_on_once() - the same; each place in the source reports at most once. */
 #define vestige_warn_on_once(condition)                                                            \
 	__extension__({                                                                            \
 		static char vestige_warned_;                                                       \
@@ -431,19 +445,26 @@ vestige_dump_stack_(int skip)
 		vestige_once_;                                                                     \
 	})
 
-/*
- * * vestige_oops_fn - a callback at the end of the process by a fatal signal (while the control
- * file `ftrace_dump_on_oops` is not 0) and at each vestige_warn_on(). @text: the report, @bytes of
- * it, no NUL behind them; borrowed. @area: path of the area. * At a fatal signal it runs in the
- * signal's handler, on a stack of 300 KiB, when the report has been written. It may only call
- * async-signal-safe functions; a fault in it ends it. When it returns the process dies as it would
- * have died.
+/**
+ * vestige_oops_fn - a callback at each vestige_warn_on(), and when the process dies by a fatal
+ * signal while the control file `ftrace_dump_on_oops` is not 0.
+ * @text:  the report, not NUL-terminated; valid during the call.
+ * @bytes: its length.
+ * @area:  path of the area; valid during the call.
+ * @arg:   as it was given to vestige_on_oops().
+ *
+ * At a fatal signal it runs in the signal's handler, on a stack of 300 KiB, after the report has
+ * been written. It may only call async-signal-safe functions. A fault in the callback ends the
+ * callback. After it the process dies of the first signal, as without libvestige.
  */
 typedef void (*vestige_oops_fn)(const char *text, size_t bytes, const char *area, void *arg);
 
-/*
- * * vestige_on_oops() - set the callback; NULL: remove it. There is one in the process. Return: 0,
- * or -1 with errno: ENOSYS libvestige is not loaded. Any thread.
+/**
+ * vestige_on_oops() - set the callback of the process; it replaces the one before.
+ * @call: NULL: remove the callback.
+ * @arg:  is passed to it.
+ *
+ * Return: 0, or -1 with errno: ENOSYS libvestige is not loaded. Any thread.
  */
 static inline int vestige_on_oops(vestige_oops_fn call, void *arg)
 {
@@ -455,14 +476,16 @@ static inline int vestige_on_oops(vestige_oops_fn call, void *arg)
 }
 
 /**
- * vestige_watch() - name memory whose accesses the tracer `mmiotrace` is to record, as a line of
- * the control file `mmiotrace_filter` does. They are recorded while that tracer is current.
- * @at, @bytes: where; it lies in one shared mapping (memfd, shm_open(), MAP_SHARED). @name: for
- * mmiotrace_filter; NULL: none. At most 63 bytes of it are kept.
+ * vestige_watch() - watch memory: the tracer `mmiotrace` records each access to it while it is the
+ * current tracer. A line of the control file `mmiotrace_filter` does the same.
+ * @at:    first byte; the memory must be in one shared mapping (memfd, shm_open(), MAP_SHARED).
+ * @bytes: its length, not 0.
+ * @name:  name in mmiotrace_filter; NULL: none. At most 63 bytes of it are kept.
  *
- * Return: 0, or -1 with errno: EINVAL no bytes, no such mapping, a private one, one that cannot be
- * read, or some of its pages are watched; ENOSPC there are 16; ENODEV the engine is asleep; ENOSYS
- * libvestige is not loaded, or is an older one. Any thread, not from a signal handler.
+ * Return: 0, or -1 with errno: EINVAL @bytes is 0, the mapping does not exist, is private or cannot
+ * be read, or some of its pages are watched already; ENOSPC 16 regions are watched; ENODEV the
+ * engine is asleep; ENOSYS libvestige is not loaded, or is older. Any thread, not from a signal
+ * handler.
  */
 static inline int vestige_watch(const void *at, size_t bytes, const char *name)
 {
@@ -477,9 +500,10 @@ static inline int vestige_watch(const void *at, size_t bytes, const char *name)
 	return vestige_call_(watch)(at, bytes, name);
 }
 
-/*
- * * vestige_unwatch() - stop watching the memory that begins at @at. Errors: EINVAL there is none;
- * as above.
+/**
+ * vestige_unwatch() - stop watching the memory that begins at @at.
+ *
+ * Return: 0, or -1 with errno: EINVAL no watched memory begins there; otherwise as vestige_watch().
  */
 static inline int vestige_unwatch(const void *at)
 {
@@ -491,8 +515,10 @@ static inline int vestige_unwatch(const void *at)
 }
 
 /**
- * vestige_mark() - write a mark into the trace, as a write to the kernel's trace_marker does.
- * @text: NUL-terminated; at most 1024 bytes are kept. Appears as `tracing_mark_write: TEXT`.
+ * vestige_mark() - write a mark into the trace, as a write to the kernel's trace_marker does. It
+ * appears as `tracing_mark_write: TEXT`.
+ * @text: NUL-terminated; at most 1024 bytes are kept.
+ *
  * Any context.
  */
 static inline void vestige_mark(const char *text)
@@ -502,27 +528,29 @@ static inline void vestige_mark(const char *text)
 }
 
 /*
- * ftrace_ops: callbacks of the program's own at the entry of functions, as a kernel module has
- * them.
+ * ftrace_ops: the program's own callbacks at the entry of functions, as a kernel module has them.
  */
 
 /* The registers as the function found them. Read them with the functions below. */
 struct ftrace_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long ip;     /* in the function, behind its site */
-	unsigned long ret_ip; /* where it returns to; the next word is its first stack argument */
+	unsigned long ret_ip; /* its return address; the next word is its first stack argument */
 };
 
 /**
  * ftrace_func_t - a callback at the entry of a function.
- * @ip: the function's first byte. @parent_ip: the address in its caller that it returns to.
- * @op: the ops that it was registered with. @fregs: the registers; valid during the call.
+ * @ip:        address of the function's first byte.
+ * @parent_ip: the return address: an address in the caller.
+ * @op:        the ops with which the callback was registered.
+ * @fregs:     the registers; valid during the call.
  *
- * It is called in the thread that made the call, in whatever context that is, signal handlers
- * included. It may use floating point and vectors, and may call functions that are traced: those
- * calls are traced, but are not called back (FTRACE_OPS_FL_RECURSION is always on), nor are calls
- * of a signal handler that interrupts it. The control files are not for it: vestige_read() and its
- * like fail with EDEADLK. It must not throw. It may leave by longjmp() or by the end of its thread.
+ * The callback runs in the thread that called the function, also in signal handlers. It may use
+ * floating point and vectors. It may call traced functions: these calls are recorded, but cause no
+ * callback (FTRACE_OPS_FL_RECURSION is always on). The same holds for calls in a signal handler
+ * that interrupts the callback. It cannot use control files: vestige_read(), vestige_write() and
+ * the like fail with EDEADLK. It must not throw. It may leave by longjmp(), and its thread may end
+ * in it.
  */
 typedef void (*ftrace_func_t)(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
 			      struct ftrace_regs *fregs);
@@ -530,11 +558,12 @@ typedef void (*ftrace_func_t)(unsigned long ip, unsigned long parent_ip, struct 
 #define FTRACE_OPS_FL_SAVE_REGS (1ul << 2)
 #define FTRACE_OPS_FL_RECURSION (1ul << 4)
 
-/* Zero what is not named here. Must stay where it is from the first use to unregistering. */
+/* Set all other members to zero. The program owns the struct; it must not move or be freed between
+ * its first use and the return of unregister_ftrace_function(). */
 struct ftrace_ops {
 	ftrace_func_t func;
-	unsigned long flags; /* registers are always saved, recursion is always stopped */
-	void *private_data;  /* the program's */
+	unsigned long flags; /* without effect: both FTRACE_OPS_FL_* below are always on */
+	void *private_data;  /* for the program's use */
 	void *reserved[4];
 };
 
@@ -545,25 +574,29 @@ struct ftrace_ops {
 		return vestige_api_()->call;                                                       \
 	} while (0)
 
-/*
- * * register_ftrace_function() - call @ops->func from now on when one of its functions is called.
- * ftrace_set_filter() selects them; without a filter these are all functions that can be traced.
- * Functions of objects that are loaded later join when the filter is set again. * Return: 0, or a
- * negative errno as in the kernel: -EINVAL no func; -EBUSY it is registered; -ENOSPC there are 64
- * already; -EDEADLK called from a callback; -ENODEV the engine is asleep; -ENOSYS libvestige is not
- * loaded. Any thread, not from a signal handler.
+/**
+ * register_ftrace_function() - from now on call @ops->func when one of the functions of @ops is
+ * called. ftrace_set_filter() selects these functions; without a filter they are all functions that
+ * can be traced. Functions of an object that is loaded later are added when the filter is set
+ * again.
+ *
+ * Return: 0, or a negative errno as in the kernel: -EINVAL no func; -EBUSY @ops is registered
+ * already; -ENOSPC 64 ops are registered; -ENOMEM; -EDEADLK called from a callback; -ENODEV the
+ * engine is asleep; -ENOSYS libvestige is not loaded. Any thread, not from a signal handler.
  */
 static inline int register_ftrace_function(struct ftrace_ops *ops)
 {
 	VESTIGE_OPS_(ops_register(ops));
 }
 
-/*
- * * unregister_ftrace_function() - no more callbacks. When it returns no thread is inside one, and
- * @ops and the callback's data may be freed. It waits for threads that are inside, so the caller
- * must not hold anything that a callback waits for. Its filter is forgotten. * Return: 0; -EBUSY it
- * is not registered; -ETIMEDOUT it is off, but a thread has been inside for ten seconds: free
- * nothing and call again, which waits again; otherwise as register_ftrace_function().
+/**
+ * unregister_ftrace_function() - end the callbacks of @ops and empty its filter. It waits until no
+ * thread is in the callback; after that @ops and the callback's data may be freed. The caller must
+ * not hold a lock for which the callback waits.
+ *
+ * Return: 0; -EBUSY @ops is not registered; -ETIMEDOUT the callback is off, but a thread was in it
+ * for ten seconds: free nothing, and call again to wait again; otherwise as
+ * register_ftrace_function(). Any thread, not from a signal handler or a callback.
  */
 static inline int unregister_ftrace_function(struct ftrace_ops *ops)
 {
@@ -571,27 +604,35 @@ static inline int unregister_ftrace_function(struct ftrace_ops *ops)
 }
 
 /**
- * ftrace_set_filter() - add functions to the filter of @ops. @buf: words of set_ftrace_filter's
- * grammar between blanks; NULL: none. @len: their length in bytes. @reset: empty the filter first.
+ * ftrace_set_filter() - add functions to the filter of @ops. May be called before and after
+ * registering.
+ * @buf:   words in the grammar of set_ftrace_filter, separated by blanks; NULL: none.
+ * @len:   length of @buf in bytes.
+ * @reset: not 0: empty the filter first.
  *
- * May be called before and after registering. Return: 0, or -EINVAL a word names no function (those
- * before it count); otherwise as register_ftrace_function().
+ * Return: 0, or -EINVAL a word names no function (the words before it are added); otherwise as
+ * register_ftrace_function(). Any thread, not from a signal handler or a callback.
  */
 static inline int ftrace_set_filter(struct ftrace_ops *ops, const char *buf, int len, int reset)
 {
 	VESTIGE_OPS_(ops_set_filter(ops, buf, len > 0 ? (size_t)len : 0, reset, 0));
 }
 
-/** ftrace_set_notrace() - the same for functions to leave out, whatever the filter of @ops says. */
+/**
+ * ftrace_set_notrace() - the same for functions that are left out, even if the filter of @ops has
+ * them.
+ */
 static inline int ftrace_set_notrace(struct ftrace_ops *ops, const char *buf, int len, int reset)
 {
 	VESTIGE_OPS_(ops_set_filter(ops, buf, len > 0 ? (size_t)len : 0, reset, 1));
 }
 
 /**
- * ftrace_regs_get_argument() - the @n-th integer or pointer argument of the function, from 0; from
- * the seventh on they are read from the stack. As in the kernel it does not know the function's
- * type.
+ * ftrace_regs_get_argument() - an integer or pointer argument of the function. As in the kernel,
+ * the function's type is not known.
+ * @n: number of the argument, from 0. From 6 on it is read from the stack; the caller makes sure
+ * that
+ *     the function has that argument.
  */
 static inline unsigned long ftrace_regs_get_argument(struct ftrace_regs *fregs, unsigned int n)
 {
@@ -618,16 +659,16 @@ static inline unsigned long ftrace_regs_get_instruction_pointer(struct ftrace_re
 	return fregs->ip;
 }
 
-/** ftrace_regs_get_stack_pointer() - as it was at the function's first instruction. */
+/** ftrace_regs_get_stack_pointer() - the stack pointer at the function's first instruction. */
 static inline unsigned long ftrace_regs_get_stack_pointer(struct ftrace_regs *fregs)
 {
 	return (unsigned long)&fregs->ret_ip;
 }
 
 /**
- * vestige_return_address() - the address to which the calling function returns, also while
- * function_graph wraps its calls; __builtin_return_address(0) is then an address in libvestige.
- * Gives the caller a frame. Any context.
+ * vestige_return_address() - the address to which the calling function returns. It is right also
+ * while function_graph wraps the call; __builtin_return_address(0) is then an address in
+ * libvestige. The compiler gives the calling function a frame pointer. Any context.
  */
 #define vestige_return_address()                                                                   \
 	__extension__({                                                                            \

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program's own pool of threads, for the tracer `workqueue`: the pool says when it gets an item
- * of work, and when one of its threads begins and ends it.
+ * For the tracer `workqueue`: a program's own thread pool reports when an item of work is queued,
+ * and when a thread of the pool begins and ends the item.
  *
  *	vestige_work_queue("mail", job);	... push(queue, job)
  *	job = pop(queue); vestige_work_start("mail", job); run(job); vestige_work_end("mail", job);
  *
- * trace_stat/workqueues then has the items of each pool, the threads that executed them, and their
- * waiting times. Nothing has to be linked; without libvestige, and while the tracer is not current,
- * a call is a load and a test. Pools of libuv and GLib are seen as they are.
+ * trace_stat/workqueues then shows the items of each pool, the threads that executed them, and
+ * their waiting times. The program links nothing. Without libvestige, and while the tracer is not
+ * current, a call costs a load and a test. Pools of libuv and GLib need no such calls.
  *
- * @pool: its name; up to 47 bytes count. @item: any address or number but 0 that no other item of
- * the pool has meanwhile. Any thread and signal handler. The waiting time is not known for an item
- * that was queued before the tracer was on, or when 65,536 others waited; such an item is only
- * counted.
+ * Parameters of all functions:
+ * @pool: name of the pool; the first 47 bytes count.
+ * @item: an address or number, not 0. No other item of the pool has it at the same time.
+ *
+ * Any thread and any signal handler. An item is only counted, and its waiting time is not known, if
+ * it was queued before the tracer was on, or while 65,536 other items waited.
  */
 #ifndef VESTIGE_WORKQUEUE_H
 #define VESTIGE_WORKQUEUE_H
@@ -44,19 +46,19 @@ static inline void vestige_work_queue(const char *pool, const void *item)
 	vestige_work_call_(VESTIGE_WORK_QUEUE_, pool, item);
 }
 
-/** vestige_work_start() - the calling thread is about to do it. */
+/** vestige_work_start() - the calling thread is about to execute the item. */
 static inline void vestige_work_start(const char *pool, const void *item)
 {
 	vestige_work_call_(VESTIGE_WORK_START_, pool, item);
 }
 
-/** vestige_work_end() - the calling thread has done it. */
+/** vestige_work_end() - the calling thread has executed the item. */
 static inline void vestige_work_end(const char *pool, const void *item)
 {
 	vestige_work_call_(VESTIGE_WORK_END_, pool, item);
 }
 
-/** vestige_work_cancel() - it was taken out of the queue, and will not be done. */
+/** vestige_work_cancel() - the item was taken out of the queue and will not be executed. */
 static inline void vestige_work_cancel(const char *pool, const void *item)
 {
 	vestige_work_call_(VESTIGE_WORK_CANCEL_, pool, item);
