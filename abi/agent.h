@@ -24,7 +24,7 @@ enum agent_op {
 	AGENT_LIST = 3,	 /* the reply's payload is a line `MODE NAME` for each entry of the folder:
 			    MODE octal as in st_mode, its type included; "" is the tree's root */
 	AGENT_MKDIR = 4, /* path: instances/NAME; that instance is made */
-	AGENT_RMDIR = 5, /* ... is removed, while it may be writing */
+	AGENT_RMDIR = 5, /* path: instances/NAME; that instance is removed, even while it records */
 	/* As AGENT_WRITE; the payload begins with struct agent_writer. Engines that do not know it
 	 * answer -EPROTO. */
 	AGENT_WRITE_AS = 6,

@@ -6,12 +6,13 @@
  *
  *	header | tables | page descriptors | pages
  *
- * The engine creates, maps and fills it; tools read it by pread() and believe nothing in it: each
- * table's offset, count and entry size is checked against the file before use. The file is sparse;
- * what is counted by a table is always backed.
+ * The engine creates, maps and fills it. Tools read it by pread() and do not trust it: they check
+ * each table's offset, count and entry size against the file before use. The file is sparse; the
+ * counted entries of a table always have memory.
  *
- * Version rule: a reader refuses another major. A newer minor only appends fields to structs
- * (whose sizes the header gives) and adds tables; a reader uses the smaller of the two sizes.
+ * Version rule: a reader refuses another major version. A newer minor version only appends fields
+ * to structs (the header has their sizes) and adds tables; a reader uses the smaller of the two
+ * sizes.
  */
 #ifndef VESTIGE_ABI_AREA_H
 #define VESTIGE_ABI_AREA_H
@@ -54,11 +55,11 @@ enum area_table_id {
 	AREA_SNAPSHOTS, /* struct area_snapshot: one per row of AREA_CPUS; since 1.1 */
 	AREA_PENDING,	/* struct area_pending; since 1.1 */
 	AREA_HISTS,	/* struct area_hist; since 1.2 */
-	AREA_HIST_ROOM, /* pieces of AREA_HIST_PIECE bytes: what the rows of AREA_HISTS name */
+	AREA_HIST_ROOM, /* pieces of AREA_HIST_PIECE bytes; rows of AREA_HISTS have offsets in it */
 	AREA_PRINTKS,	/* struct area_printk; since 1.3 */
 	AREA_LATENCIES, /* struct area_latency: one per buffer; since 1.5 */
 	AREA_PROFILE,	/* struct area_profile; since 1.8 */
-	AREA_TIMES,	/* struct area_times: what the rows of AREA_PROFILE name; since 1.8 */
+	AREA_TIMES,	/* struct area_times: rows of AREA_PROFILE have indices of it; since 1.8 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES	     16
@@ -74,7 +75,7 @@ enum area_state {
 };
 
 enum area_clock_id {
-	AREA_CLOCK_TSC = 0,  /* invariant TSC; pairs in AREA_CLOCKS give the way to nanoseconds */
+	AREA_CLOCK_TSC = 0,  /* invariant TSC; the pairs in AREA_CLOCKS convert it to nanoseconds */
 	AREA_CLOCK_MONO = 1, /* CLOCK_MONOTONIC in ns */
 };
 
@@ -96,46 +97,46 @@ struct area_header {
 	uint64_t reader_gen;  /* the reader adds one after it has freed pages */
 	uint32_t nr_cpus;     /* possible CPUs: a cpu in a page is below this */
 	uint32_t tracing_on;
-	uint32_t recorder;	    /* pid of the recorder that drains this area, 0 none */
-	uint32_t status_bytes_lost; /* that did not fit into vestige_status */
-	/* made before a control block could be had, or in a fork's child */
+	uint32_t recorder;	    /* pid of the recorder that drains this area; 0: none */
+	uint32_t status_bytes_lost; /* bytes that did not fit into vestige_status */
+	/* calls that had no control block for their record, some in a fork's child */
 	uint64_t untraced_calls;
 	char session[64]; /* VESTIGE_SESSION, NUL-terminated */
 	char exe[64];	  /* base name of the program, NUL-terminated */
 	struct area_table tables[AREA_MAX_TABLES];
-	/* since 1.1: its name, NUL-terminated; "" is the process's own area */
+	/* since 1.1: the instance's name, NUL-terminated; "": the area of the top instance */
 	char instance[AREA_INSTANCE_BYTES];
 	/* since 1.2: the tables whose number is AREA_MAX_TABLES or more */
 	uint32_t nr_more_tables;
-	uint32_t nr_instances; /* since 1.2: areas beside this one, of instances */
+	uint32_t nr_instances; /* since 1.2: instances; each has an area beside this one */
 	struct area_table more_tables[AREA_MAX_MORE_TABLES];
 	/* since 1.2: where the struct area_stack is; 0: there is none */
 	uint64_t stack_offset;
-	/* since 1.3: CLOCK_MONOTONIC; all writes to its session up to then have been carried out
-	 * (abi/session.h) */
+	/* since 1.3: CLOCK_MONOTONIC in ns; the process has carried out all writes to its session
+	 * up to that time (abi/session.h) */
 	uint64_t session_ns;
 	/*
-	 * since 1.4: inodes of the namespaces by which `pid` and `start_time` count; 0: not known
+	 * since 1.4: inodes of the PID and time namespaces of `pid` and `start_time`; 0: not known
 	 */
 	uint32_t pid_ns, time_ns;
 	/* since 1.5: where the struct area_oops is; 0: there is none */
 	uint64_t oops_offset;
-	/* since 1.6: the agent writes records that the kernel has had for a while; not 0 while it
-	 * does. A read of any control file through the agent has it write all that there are. */
+	/* since 1.6: not 0: the agent writes records of the kernel (perf) later than they happened.
+	 * Before it reads a control file for a client, it writes all that the kernel has. */
 	uint32_t late_records;
 	/* since 1.8: function_profile_enabled */
 	uint32_t profile_on;
-	/* since 1.8: when it was last switched on, in clock units (0: never), and the calls since
-	 * then that it does not count, as there was no row for their function */
+	/* since 1.8: when the profiler was last switched on, in clock units (0: never); the calls
+	 * since then that it did not count, because no row was free for their function */
 	uint64_t profile_since;
 	uint64_t profile_missed;
 };
-/* The table of that number (enum area_table_id), in a header that may be const. */
+/* The table with number @id (enum area_table_id) of the header @head, which may be const. */
 #define AREA_TABLE(head, id)                                                                       \
 	((id) < AREA_MAX_TABLES                                                                    \
 		 ? &(head)->tables[(id) % AREA_MAX_TABLES]                                         \
 		 : &(head)->more_tables[((id)-AREA_MAX_TABLES) % AREA_MAX_MORE_TABLES])
-/* Of AREA_NR_TABLES, how many are in `tables`, and how many in `more_tables`. */
+/* The numbers of tables in `tables` and in `more_tables`; together AREA_NR_TABLES. */
 #define AREA_NR_FIRST_TABLES  (AREA_NR_TABLES < AREA_MAX_TABLES ? AREA_NR_TABLES : AREA_MAX_TABLES)
 #define AREA_NR_MORE_TABLES   (AREA_NR_TABLES - AREA_NR_FIRST_TABLES)
 #define AREA_HEADER_BYTES_1_0 offsetof(struct area_header, instance)
@@ -147,14 +148,14 @@ static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
  */
 #define AREA_STACK_FRAMES 500u
 struct area_stack_frame {
-	uint64_t ip;	/* behind the call that it makes */
+	uint64_t ip;	/* return address of the call that it makes */
 	uint64_t depth; /* bytes of the stack in use there */
 };
 struct area_stack {
 	uint32_t gen; /* odd while it is written; a copy is good when it was even and the same */
 	uint32_t enabled;   /* stack_tracer_enabled */
-	uint64_t max_bytes; /* stack_max_size; a write may make it another than the frames' */
-	int32_t tid;	    /* whose stack it is */
+	uint64_t max_bytes; /* stack_max_size; after a write to it, not the depth of the frames */
+	int32_t tid;	    /* the thread of the stack */
 	uint32_t nr_frames;
 	struct area_stack_frame frames[AREA_STACK_FRAMES];
 };
@@ -163,7 +164,8 @@ static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
 
 /*
  * The last oops of the process: the fatal signal of which it died, or its last vestige_warn_on().
- * From the numbers the tools make what the text does not have: source lines, demangled names.
+ * The text is as the process wrote it. From the numbers the tools add source lines and demangled
+ * names.
  */
 #define AREA_OOPS_FRAMES 128u
 #define AREA_OOPS_REGS	 32u
@@ -176,7 +178,7 @@ enum area_oops_kind {
 enum area_oops_flag {
 	AREA_OOPS_UNSURE =
 		1,	     /* a frame: an address that was found on the stack, perhaps a caller */
-	AREA_OOPS_EXACT = 2, /* a frame: an instruction, not what is behind a call */
+	AREA_OOPS_EXACT = 2, /* a frame: an instruction that ran, not a return address */
 };
 struct area_oops_frame {
 	uint64_t ip;
@@ -187,7 +189,7 @@ struct area_oops {
 	uint32_t gen;  /* odd while it is written; a copy is good when it was even and the same */
 	uint32_t kind; /* enum area_oops_kind */
 	uint32_t dump; /* ftrace_dump_on_oops: 0 nothing, 1 all records, 2 the thread's records */
-	uint32_t nr;   /* how many there were */
+	uint32_t nr;   /* oopses of the process so far */
 	int32_t sig, code; /* si_signo, si_code */
 	int32_t tid, cpu;
 	uint64_t address; /* si_addr of a fault */
@@ -196,7 +198,7 @@ struct area_oops {
 	uint64_t stamp; /* clock units */
 	char comm[16];	/* of the thread, NUL-terminated */
 	uint32_t nr_regs, nr_frames, text_bytes;
-	uint32_t given; /* the process has written the text to oops_file */
+	uint32_t given; /* not 0: the process has written the text to oops_file */
 	/* x86-64: r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags, segments, err, trapno,
 	 * oldmask, cr2: as <sys/ucontext.h> has them */
 	uint64_t regs[AREA_OOPS_REGS];
@@ -207,7 +209,7 @@ static_assert(sizeof(struct area_oops) ==
 		      88 + 8 * AREA_OOPS_REGS + 16 * AREA_OOPS_FRAMES + AREA_OOPS_TEXT,
 	      "area_oops is part of the format");
 
-/* Tables that every minor version has. */
+/* The number of tables that every minor version has. */
 #define AREA_MIN_TABLES AREA_FILES
 
 /*
@@ -218,9 +220,9 @@ static_assert(sizeof(struct area_oops) ==
  *
  * and BYTES of its contents. MODE is octal.
  *
- *	KIND	e	the engine answers it
- *		r	it is rendered from the area
- *		d	a folder whose files come and go; only the engine knows them
+ *	KIND	e	the engine makes its text
+ *		r	the tools render it from the area
+ *		d	a folder whose files change; only the engine knows them
  *	SCOPE	i	each instance has one
  *		g	only the top instance has it
  *		c	per_cpu/cpuN/PATH, for each CPU
@@ -255,46 +257,47 @@ enum area_object_status {
 
 #define AREA_BUILD_ID_MAX 20
 
-/* Of an object whose functions were built without a site: how the ways to them were found. */
+/* An object whose functions were built without a site: where the analysis of them came from. */
 enum area_analysis {
-	AREA_ANALYSIS_NONE = 0,	  /* they were not looked for */
-	AREA_ANALYSIS_MADE = 1,	  /* in this process */
-	AREA_ANALYSIS_CACHED = 2, /* by a tool before, which has kept them in a file */
+	AREA_ANALYSIS_NONE = 0,	  /* not analysed */
+	AREA_ANALYSIS_MADE = 1,	  /* analysed in this process */
+	AREA_ANALYSIS_CACHED = 2, /* read from a file that a tool made before */
 };
 
 struct area_object {
 	uint64_t bias;	   /* run-time address - address in the file's program headers */
 	uint64_t lo, hi;   /* run-time addresses that its PT_LOADs span, hi exclusive */
-	uint64_t dev, ino; /* of the file, 0 if it could not be opened */
+	uint64_t dev, ino; /* the file's; 0: it could not be opened */
 	int64_t mtime_ns;
 	uint32_t path;	 /* offset into AREA_STRINGS; absolute, or "" */
 	uint32_t status; /* enum area_object_status */
 	uint32_t errno_value;
 	uint32_t first_function; /* its functions are consecutive in AREA_FUNCTIONS */
 	uint32_t nr_functions;
-	uint32_t nr_from_table; /* of those, in __patchable_function_entries */
-	uint32_t nr_from_scan;	/* of those, found by symbol or FDE alone */
-	uint32_t nr_refused;	/* by any reason; the first ones are in AREA_REFUSED */
+	uint32_t nr_from_table; /* functions in __patchable_function_entries */
+	uint32_t nr_from_scan;	/* functions found by symbol or FDE alone */
+	uint32_t nr_refused;	/* refused for any reason; the first ones are in AREA_REFUSED */
 	uint32_t nr_starts;	/* function starts known by symbol or FDE */
 	uint8_t build_id_bytes; /* 0 none */
 	uint8_t build_id[AREA_BUILD_ID_MAX];
 	uint8_t analysis; /* enum area_analysis */
 	uint8_t reserved[6];
-	uint64_t load_stamp;   /* clock units; 0: it was there before the engine */
+	uint64_t load_stamp;   /* clock units; 0: it was loaded before the engine started */
 	uint64_t unload_stamp; /* clock units; 0: it is still loaded */
 };
 static_assert(sizeof(struct area_object) == 128, "area_object is part of the format");
 
 enum area_function_flag {
 	AREA_FUNCTION_TABLE = 1,  /* named by __patchable_function_entries */
-	AREA_FUNCTION_SYMBOL = 2, /* starts a function by the symbol tables */
-	AREA_FUNCTION_FDE = 4,	  /* starts a function by .eh_frame */
+	AREA_FUNCTION_SYMBOL = 2, /* a symbol begins here */
+	AREA_FUNCTION_FDE = 4,	  /* an FDE of .eh_frame begins here */
 	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
 	AREA_FUNCTION_PASSED_ON =
-		16, /* the call that the compiler made is still made: gmon.out's arcs */
-	AREA_FUNCTION_TOUCHED = 32,	/* it was enabled once: touched_functions */
-	AREA_FUNCTION_REDIRECTED = 64,	/* AREA_BY_REDIRECT: its first instructions were replaced */
-	AREA_FUNCTION_ENTRY_ONLY = 128, /* it touches its return address: not in the graph */
+		16, /* its call of mcount is always passed on, on or off (gmon.out's arcs) */
+	AREA_FUNCTION_TOUCHED = 32,    /* it was enabled once: touched_functions */
+	AREA_FUNCTION_REDIRECTED = 64, /* AREA_BY_REDIRECT: its first instructions were replaced */
+	AREA_FUNCTION_ENTRY_ONLY =
+		128, /* it uses its return address, so its returns are not traced */
 };
 
 /* The compiler's flag that makes a function traceable. */
@@ -307,11 +310,11 @@ enum area_function_how {
 };
 
 enum area_function_filter {
-	AREA_FILTER_TRACE = 1,	 /* in set_ftrace_filter; when no function is, all are traced */
-	AREA_FILTER_NOTRACE = 2, /* in set_ftrace_notrace */
-	AREA_FILTER_GRAPH = 4,	 /* in set_graph_function */
+	AREA_FILTER_TRACE = 1,	       /* in set_ftrace_filter; if no function is, all are traced */
+	AREA_FILTER_NOTRACE = 2,       /* in set_ftrace_notrace */
+	AREA_FILTER_GRAPH = 4,	       /* in set_graph_function */
 	AREA_FILTER_GRAPH_NOTRACE = 8, /* in set_graph_notrace */
-	AREA_FILTER_STACK = 16,	       /* in stack_trace_filter; when no function is, all are */
+	AREA_FILTER_STACK = 16, /* in stack_trace_filter; if no function is, all are checked */
 };
 
 /* A function that can be traced. Its entry is bias + offset. */
@@ -322,9 +325,9 @@ struct area_function {
 	uint8_t nop_bytes; /* length of the site, NOPs or a call: 5 or more; 0 if it has none */
 	uint8_t enabled;   /* not 0: patched now */
 	uint8_t filter;	   /* enum area_function_filter */
-	uint16_t site;	   /* where its site lies, from its first byte */
+	uint16_t site;	   /* offset of its site in bytes from its first byte */
 	uint8_t how;	   /* enum area_function_how */
-	uint8_t callbacks; /* how many there are: the tracer, the program's own */
+	uint8_t callbacks; /* number of its users: tracers, the program's callbacks, ... */
 };
 static_assert(sizeof(struct area_function) == 16, "area_function is part of the format");
 
@@ -344,14 +347,14 @@ enum area_probe_command {
 struct area_probe {
 	uint32_t function;
 	uint8_t command; /* enum area_probe_command; 0: a free row */
-	uint8_t counted; /* it was given a count */
-	uint16_t event;	 /* enable_event, disable_event: the id of which, else 0 */
-	int64_t count;	 /* how often it will still act; -1 always */
-	uint64_t order;	 /* of its command: later ones have greater ones, and are listed first */
+	uint8_t counted; /* not 0: the command has a count */
+	uint16_t event;	 /* enable_event, disable_event: the event's id; else 0 */
+	int64_t count;	 /* times that it will still act; -1: no limit */
+	uint64_t order;	 /* greater for a later command; the greatest is listed first */
 };
 static_assert(sizeof(struct area_probe) == 24, "area_probe is part of the format");
 
-/* Words `glob:mod:OBJECT` of a filter for objects that are not there yet. */
+/* Words `glob:mod:OBJECT` of a filter for objects that are not loaded yet. */
 enum area_pending_of {
 	AREA_PENDING_FILTER,  /* set_ftrace_filter */
 	AREA_PENDING_NOTRACE, /* set_ftrace_notrace */
@@ -365,7 +368,7 @@ struct area_pending {
 enum area_refusal {
 	AREA_REFUSED_NO_NOPS = 1, /* does not begin with NOPs: built without the flag */
 	AREA_REFUSED_SHORT = 2,	  /* fewer than five bytes of NOPs */
-	AREA_REFUSED_CHANGED = 3, /* the bytes were not as found before (debugger, other tool) */
+	AREA_REFUSED_CHANGED = 3, /* its bytes have changed since the scan (debugger, other tool) */
 	AREA_REFUSED_RANGE = 4,	  /* farther than 2 GiB from its island */
 	AREA_REFUSED_IDS = 5,	  /* the table of functions is full */
 	AREA_REFUSED_RUNNING = 6, /* its NOPs cannot be changed while the program runs */
@@ -381,12 +384,12 @@ struct area_refused {
 static_assert(sizeof(struct area_refused) == 16, "area_refused is part of the format");
 
 /*
- * An event that has been on in this process, so that there may be records of it. Its format is the
- * text of events/SYSTEM/NAME/format, by which its records are read.
+ * An event that has been on in this process, so the ring may have records of it. Its format is the
+ * text of events/SYSTEM/NAME/format, with which its records are decoded.
  */
 struct area_event {
 	uint32_t system; /* offset into AREA_STRINGS */
-	uint32_t name;	 /* the same */
+	uint32_t name;	 /* offset into AREA_STRINGS */
 	uint32_t format; /* offset into AREA_FORMATS */
 	uint32_t format_bytes;
 	uint16_t id; /* common_type, in the record's head word */
@@ -397,11 +400,11 @@ static_assert(sizeof(struct area_event) == 32, "area_event is part of the format
 
 /*
  * A constant format of trace_printk() or text of trace_puts() that has been printed in this
- * process. Records ftrace:bprint and ftrace:bputs name it by a hash of the text, so it is the same
- * in every process, and stays when its object is unloaded.
+ * process. Records ftrace:bprint and ftrace:bputs have a hash of the text. So a text has the same
+ * number in every process, and the row stays valid when the object is unloaded.
  */
 struct area_printk {
-	/* field fmt or str of the records; printk_formats shows it as the address */
+	/* the hash: field fmt or str of the records; printk_formats shows it as the address */
 	uint64_t number;
 	uint32_t text; /* offset into AREA_FORMATS; NUL-terminated */
 	uint32_t reserved;
@@ -409,20 +412,23 @@ struct area_printk {
 static_assert(sizeof(struct area_printk) == 16, "area_printk is part of the format");
 
 /*
- * A hist trigger of an event: a part of events/SYSTEM/NAME/hist. Rows are used again. Its offsets
- * are in bytes from the beginning of AREA_HIST_ROOM (area_hist.h). Once `gen` has changed, they may
- * belong to another histogram.
+ * A hist trigger of an event: a part of events/SYSTEM/NAME/hist. Rows are reused: after `gen` has
+ * changed, a row may belong to another histogram. Offsets are in bytes from the beginning of
+ * AREA_HIST_ROOM (area_hist.h).
  */
 struct area_hist {
 	uint32_t gen;	/* odd while the row changes */
 	uint16_t event; /* the id of the event whose file shows it; 0: a free row */
 	uint8_t paused;
 	uint8_t reserved;
-	uint64_t order; /* of its trigger: a file begins with the smallest */
-	uint64_t about; /* struct area_hist_desc */
-	/* struct area_hist_map: several of one name have the same; 0: none could be had */
+	uint64_t order; /* the file `hist` shows the trigger with the smallest one first */
+	uint64_t about; /* offset of its struct area_hist_desc */
+	/* offset of its struct area_hist_map, shared by triggers with the same name=; 0: there was
+	 * no memory for it */
 	uint64_t map;
-	/* CLOCK_MONOTONIC: made or cleared last; a fork's child has its parent's */
+	/*
+	 * CLOCK_MONOTONIC: when it was made or last cleared; a fork's child has its parent's time
+	 */
 	uint64_t since_ns;
 	uint64_t reserved2[3];
 };
@@ -442,33 +448,32 @@ static_assert(sizeof(struct area_task) == 64, "area_task is part of the format")
 
 /* The same moment on both clocks; see docs/formats/area.md for the conversion. */
 struct area_clock {
-	uint64_t stamp;	  /* clock units, middle of the bracket */
+	uint64_t stamp;	  /* clock units: the middle between two reads of that clock */
 	uint64_t mono_ns; /* CLOCK_MONOTONIC */
 	uint64_t real_ns; /* CLOCK_REALTIME, taken next to it */
-	uint64_t bracket; /* clock units between the two reads: the error's bound */
+	uint64_t bracket; /* clock units between these reads: a bound of the error */
 };
 static_assert(sizeof(struct area_clock) == 32, "area_clock is part of the format");
 
 enum area_buffer_flag {
 	AREA_BUFFER_OVERWRITE = 1,
 	/*
-	 * since 1.5: a tracer of latencies is on: the snapshot is the stretch of AREA_LATENCIES, in
-	 * pages of state PAGE_KEPT, and `trace` shows it
+	 * since 1.5: a latency tracer is on. The snapshot has the longest stretch (AREA_LATENCIES),
+	 * in pages of state PAGE_KEPT, and `trace` shows the snapshot.
 	 */
 	AREA_BUFFER_PRINT_MAX = 2,
 };
 
-/* trace_clock: what a reader shows a record's stamp as. */
+/* trace_clock: the clock in which a reader shows a record's stamp. */
 enum area_trace_clock {
 	AREA_TRACE_LOCAL = 0, /* CLOCK_MONOTONIC in ns, as the next two */
 	AREA_TRACE_GLOBAL = 1,
 	AREA_TRACE_MONO = 2,
-	AREA_TRACE_BOOT = 3,	/* CLOCK_BOOTTIME: mono + clock_offset_ns */
-	AREA_TRACE_TAI = 4,	/* CLOCK_TAI: the same */
-	AREA_TRACE_X86_TSC = 5, /* the stamp itself */
-	AREA_TRACE_NONE = 6,	/* calls have the stamp of their page, none of their own */
-	AREA_TRACE_COUNTER =
-		7, /* stamps are no time: each record of the buffer has the next number */
+	AREA_TRACE_BOOT = 3,	  /* CLOCK_BOOTTIME: mono + clock_offset_ns */
+	AREA_TRACE_TAI = 4,	  /* CLOCK_TAI: the same */
+	AREA_TRACE_X86_TSC = 5,	  /* the stamp itself */
+	AREA_TRACE_NONE = 6,	  /* calls have no stamp of their own, only their page's */
+	AREA_TRACE_COUNTER = 7,	  /* stamps are not times: they count the records of the buffer */
 	AREA_TRACE_UPTIME = 8,	  /* CLOCK_MONOTONIC in hundredths of a second */
 	AREA_TRACE_PERF = 9,	  /* as local */
 	AREA_TRACE_MONO_RAW = 10, /* CLOCK_MONOTONIC_RAW: mono + clock_offset_ns */
@@ -493,26 +498,26 @@ struct area_buffer {
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");
 
-/* One CPU's share of a buffer; every counter is since the buffer began. */
+/* One CPU's share of a buffer. Every counter counts from the buffer's begin. */
 struct area_cpu {
 	uint32_t cpu;
 	uint32_t first_page;	 /* index into AREA_PAGES */
 	uint32_t nr_pages;	 /* its quota */
-	uint32_t nr_backed;	 /* the first nr_backed of those have memory */
-	uint64_t hand;		 /* where the next page is looked for, modulo nr_backed */
+	uint32_t nr_backed;	 /* the first nr_backed of these pages have memory */
+	uint64_t hand;		 /* the search for a page begins here, modulo nr_backed */
 	uint64_t overrun;	 /* records overwritten before a reader freed them */
-	uint64_t dropped_events; /* records refused, no page was free */
+	uint64_t dropped_events; /* records dropped because no page was free */
 	uint64_t commit_overrun; /* records lost to nesting in signal handlers */
-	uint64_t no_memory;	 /* times that a page could not be backed (full /dev/shm) */
-	/* when it was last cleared: older records do not count, nor do the losses until then */
+	uint64_t no_memory;	 /* times that a page could get no memory (/dev/shm is full) */
+	/* when the share was last cleared: older records and losses do not count */
 	uint64_t cleared_stamp;
 	uint64_t cleared_overrun;
 	uint64_t cleared_dropped;
 	uint64_t cleared_commit;
-	/* written by consuming readers: the records that they took, and the losses that they
-	 * reported */
+	/* written by consuming readers: the number of records that they consumed, and of losses
+	 * that they reported */
 	uint64_t read_events;
-	uint64_t told_lost; /* dropped_events + commit_overrun, since it was cleared */
+	uint64_t told_lost; /* of dropped_events + commit_overrun, since the share was cleared */
 	uint64_t told_overrun;
 	uint64_t no_growth; /* times that a page was not backed: the thread makes no system calls */
 	uint64_t reserved[1];
@@ -520,24 +525,24 @@ struct area_cpu {
 static_assert(sizeof(struct area_cpu) == 128, "area_cpu is part of the format");
 
 /*
- * The snapshot of one CPU of a buffer. A point in time divides it from the live records: records
- * older than to_stamp and not older than from_stamp are in it, in whatever page they lie. Live are
- * the records from area_cpu.cleared_stamp on, which the swap sets to the same time. While a
+ * The snapshot of one CPU of a buffer. Times alone divide it from the live records, not pages:
+ * records from from_stamp on and before to_stamp are in the snapshot; records from
+ * area_cpu.cleared_stamp on are live. A swap sets cleared_stamp to the time of to_stamp. While a
  * snapshot is allocated, a CPU has twice its quota, in two shares of pages. Each swap changes the
  * share from which writers take pages, so that they do not overwrite the snapshot.
  */
 struct area_snapshot {
 	uint32_t first_page; /* of the second share; 0: there is none */
-	uint32_t nr_backed;  /* as of area_cpu, of the second share */
-	uint64_t hand;
-	uint32_t live;	    /* 1: writers take pages of the second share */
-	uint32_t allocated; /* 0: nothing of the share that writers left is used */
+	uint32_t nr_backed;  /* as in area_cpu, for the second share */
+	uint64_t hand;	     /* as in area_cpu */
+	uint32_t live;	     /* 1: writers take pages of the second share */
+	uint32_t allocated;  /* 0: no snapshot: the share that writers do not use has no records */
 	uint32_t gen; /* odd while it is swapped; a copy is good when it was even and the same */
 	uint32_t reserved_gen;
 	uint64_t from_stamp;   /* clock units */
 	uint64_t to_stamp;     /* 0: it is empty */
-	uint64_t from_publish; /* pages published up to this one have only older records */
-	uint64_t to_publish;   /* the same of to_stamp */
+	uint64_t from_publish; /* pages published up to it have only records before from_stamp */
+	uint64_t to_publish;   /* the same for to_stamp */
 	/* the CPU's losses at from_stamp and at to_stamp */
 	uint64_t from_overrun, from_dropped, from_commit;
 	uint64_t to_overrun, to_dropped, to_commit;
@@ -546,8 +551,8 @@ struct area_snapshot {
 static_assert(sizeof(struct area_snapshot) == 128, "area_snapshot is part of the format");
 
 /*
- * What the function profiler counts of one function on one CPU, since header.profile_since. A row
- * that is not used has no kind. Two rows may be of the same function and CPU: their sum counts.
+ * What the function profiler counts of one function on one CPU, since header.profile_since. An
+ * unused row has kind 0. If two rows have the same function and CPU, a reader adds them.
  *
  * A time is in one bucket of octave 0 if it is below AREA_TIMES_BUCKETS ns, and else in octave o =
  * (number of its highest bit) - 4; the bucket is 2^(o - 1) ns wide (1 in octave 0), so that its
@@ -559,11 +564,11 @@ static_assert(sizeof(struct area_snapshot) == 128, "area_snapshot is part of the
 struct area_profile {
 	uint32_t kind; /* AREA_PROFILE_ROW; 0: not used */
 	uint32_t function, cpu;
-	uint32_t no_times; /* calls whose time is in no bucket, as there was no room */
+	uint32_t no_times; /* calls whose time is in no bucket, because AREA_TIMES was full */
 	uint64_t hits;	   /* calls that began */
-	uint64_t time_ns;  /* of those that returned */
-	uint64_t squares;  /* of their times, ns * ns */
-	uint64_t self_ns;  /* without the functions that they called, of open calls too */
+	uint64_t time_ns;  /* time of the calls that returned */
+	uint64_t squares;  /* sum of the squares of these times, ns * ns */
+	uint64_t self_ns;  /* time without the functions that they called, also of open calls */
 	uint64_t max_ns;
 	uint32_t times[AREA_TIMES_OCTAVES]; /* row of AREA_TIMES, from 1; 0: none in that octave */
 	uint64_t reserved[5];
@@ -575,7 +580,7 @@ struct area_times {
 };
 static_assert(sizeof(struct area_times) == 256, "area_times is part of the format");
 
-/* What a lock is, in area_latency.lock_sort. */
+/* The sort of a lock, for area_latency.lock_sort. */
 enum area_lock_sort {
 	AREA_LOCK_NONE = 0,
 	AREA_LOCK_MUTEX = 1,
@@ -597,15 +602,15 @@ struct area_waiter {
 static_assert(sizeof(struct area_waiter) == 32, "area_waiter is part of the format");
 
 /*
- * The stretch that a tracer of latencies keeps: the longest, or with tracing_thresh the last that
- * was longer. It changes while area_snapshot.gen of its buffer's rows is odd.
+ * The stretch that a latency tracer keeps: the longest one, or with tracing_thresh the last one
+ * that was longer than that. The row changes while area_snapshot.gen of the buffer's rows is odd.
  */
 struct area_latency {
 	uint64_t from_stamp; /* clock units */
 	uint64_t to_stamp;   /* 0: there is none yet */
 	uint64_t latency_ns;
 	uint64_t started_at,
-		ended_at; /* addresses behind the calls that began and ended it; 0 unknown */
+		ended_at; /* return addresses of the calls that began and ended it; 0: unknown */
 	int32_t tid;
 	uint32_t cpu;  /* on which it ended */
 	char comm[16]; /* NUL-terminated */
@@ -613,9 +618,9 @@ struct area_latency {
 	int32_t nice;
 	uint32_t policy, rt_prio;
 	uint64_t lock;	     /* its address; 0: the stretch was not of a lock */
-	uint64_t lock_site;  /* where its memory was allocated; 0 unknown */
+	uint64_t lock_site;  /* address in the code that allocated its memory; 0: unknown */
 	uint32_t lock_sort;  /* enum area_lock_sort */
-	uint32_t nr_waiters; /* that there were; the first AREA_LATENCY_WAITERS are below */
+	uint32_t nr_waiters; /* all of them; the first AREA_LATENCY_WAITERS are below */
 	struct area_waiter waiters[AREA_LATENCY_WAITERS];
 	uint64_t reserved[5];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a row of an area's AREA_HISTS names in AREA_HIST_ROOM: the description of a histogram and its
- * counts. Tools believe nothing in them. Version rule: that of area.h.
+ * The description and the counts of a histogram. They are in AREA_HIST_ROOM, at the offsets that a
+ * row of AREA_HISTS has. Tools do not trust them. The version rule of area.h applies.
  */
 #ifndef VESTIGE_ABI_AREA_HIST_H
 #define VESTIGE_ABI_AREA_HIST_H
@@ -15,17 +15,17 @@
 /* The kind of a field in a histogram's rows. */
 enum area_hist_kind {
 	AREA_HIST_KEY = 1,
-	AREA_HIST_VAL = 2,   /* u64, added up; the first is the hitcount */
+	AREA_HIST_VAL = 2,   /* u64, a sum; the first one is the hitcount */
 	AREA_HIST_VAR = 3,   /* a variable's value; not shown */
 	AREA_HIST_TRACK = 4, /* u64 of onmax() or onchange(): `max` or `changed` */
 	AREA_HIST_SAVED = 5, /* a value of save(), behind the AREA_HIST_TRACK that it belongs to */
-	AREA_HIST_SNAPSHOT = 6, /* not in rows; its name says what snapshots are for */
+	AREA_HIST_SNAPSHOT = 6, /* not in rows; its name is the variable that takes snapshots */
 };
 
 enum area_hist_type {
 	AREA_HIST_NUMBER = 0, /* eight bytes */
-	AREA_HIST_STRING = 1, /* ended by a NUL or by its room */
-	AREA_HIST_STACK = 2,  /* addresses, innermost first, ended by a 0 or by its room */
+	AREA_HIST_STRING = 1, /* ends with a NUL, or at the end of its `bytes` */
+	AREA_HIST_STACK = 2,  /* addresses, innermost first; ends with a 0, or with its `bytes` */
 };
 
 enum area_hist_modifier {
@@ -43,7 +43,7 @@ enum area_hist_modifier {
 };
 
 enum area_hist_flag {
-	AREA_HIST_HIDDEN = 1, /* its value is kept but not shown: nohitcount, an expression */
+	AREA_HIST_HIDDEN = 1, /* not shown: the hitcount of a trigger with nohitcount */
 };
 
 struct area_hist_field {
@@ -51,11 +51,11 @@ struct area_hist_field {
 	uint8_t type;	  /* enum area_hist_type */
 	uint8_t modifier; /* enum area_hist_modifier */
 	uint8_t is_signed;
-	uint32_t at;	/* in a row; a multiple of eight */
-	uint32_t bytes; /* its room there */
-	uint32_t name;	/* NUL-terminated, as it is shown; offset in bytes from area_hist_desc */
-	uint64_t param; /* buckets: their width */
-	uint32_t comm;	/* execname: where in the row the thread's name is, 16 bytes */
+	uint32_t at;	/* offset in a row in bytes, a multiple of eight */
+	uint32_t bytes; /* its size in a row */
+	uint32_t name;	/* as shown, NUL-terminated; offset in bytes from struct area_hist_desc */
+	uint64_t param; /* AREA_HIST_BUCKETS: width of a bucket */
+	uint32_t comm;	/* AREA_HIST_EXECNAME: offset in a row of the thread's name, 16 bytes */
 	uint8_t flags;	/* enum area_hist_flag */
 	uint8_t reserved[3];
 };
@@ -63,11 +63,10 @@ static_assert(sizeof(struct area_hist_field) == 32, "area_hist_field is part of 
 
 /* The description of a histogram, for printing: this struct, its fields, and text. */
 struct area_hist_desc {
-	uint32_t bytes; /* with all that follows */
-	/* keys, vals and what follows them, in the order in which they are shown */
-	uint32_t nr_fields;
+	uint32_t bytes;	      /* of this struct, its fields and text */
+	uint32_t nr_fields;   /* in the order in which they are shown: keys, vals, others */
 	uint32_t field_bytes; /* sizeof(struct area_hist_field) */
-	/* NUL-terminated, from here: the line of its trigger, without its state */
+	/* the trigger's line without its state, NUL-terminated; offset in bytes from this struct */
 	uint32_t trigger;
 	uint32_t nr_sorts;
 	uint32_t reserved;
@@ -79,17 +78,20 @@ struct area_hist_desc {
 };
 static_assert(sizeof(struct area_hist_desc) == 40, "area_hist_desc is part of the format");
 
-/* The counts of a histogram: this struct, slots, rows. A slot is the number of a row + 1, or 0. */
+/*
+ * The counts of a histogram: this struct, then slots, then rows. A slot is a row's index + 1, or 0.
+ * A row is the hash of its key, then the fields. Offsets are in bytes from this struct.
+ */
 struct area_hist_map {
 	uint64_t hits;
-	uint64_t drops;	   /* keys for which there was no room */
-	uint32_t nr_slots; /* uint32_t each, from slots_at on */
+	uint64_t drops;	   /* records for whose key there was no free row */
+	uint32_t nr_slots; /* uint32_t each */
 	uint32_t nr_rows;
 	uint32_t row_bytes;
-	uint32_t slots_at;	 /* from here */
-	uint64_t rows_at;	 /* from here; a row is its key's hash and the fields */
-	uint64_t snapshot_value; /* for which the last snapshot was taken */
-	uint32_t snapshot_row;	 /* whose key that was, its number + 1; 0: none was taken */
+	uint32_t slots_at;	 /* offset of the slots */
+	uint64_t rows_at;	 /* offset of the rows */
+	uint64_t snapshot_value; /* the value that caused the last snapshot */
+	uint32_t snapshot_row;	 /* index + 1 of the row of its key; 0: no snapshot was taken */
 	uint32_t reserved;
 	uint64_t reserved2;
 };

@@ -5,7 +5,7 @@
  * A record begins with a 64-bit head word:
  *
  *	bits  0..31  stamp: clock units since the page's base_stamp
- *	bits 32..59  id: the function's index, or what the kind says
+ *	bits 32..59  id: the function's index, or as enum record_kind says
  *	bits 60..63  kind, enum record_kind
  *
  * and may be followed by 64-bit payload words. A head word of zero means that nothing was written
@@ -23,8 +23,8 @@ enum record_kind {
 	RECORD_ENTRY = 2,    /* id: function; graph kinds 2..6 are 8 bytes */
 	RECORD_TAIL = 3,     /* id: function, entered by a tail call */
 	RECORD_EXIT = 4,     /* id: function */
-	RECORD_UNWOUND = 5,  /* id: how many open calls vanished (throw, longjmp, cancel) */
-	RECORD_STACK = 6,    /* id: the stack on which what follows runs */
+	RECORD_UNWOUND = 5,  /* id: number of unwound calls (throw, longjmp, cancel) */
+	RECORD_STACK = 6,    /* id: the stack of the records behind this one */
 	RECORD_CONTEXT =
 		7, /* id: the kernel's common_flags, common_preempt_count above them, of the
 			       records behind this one in the page; they are 0 before the first */
@@ -33,21 +33,22 @@ enum record_kind {
 			       a multiple of 8. ip 0: a mark, as by the kernel's trace_marker;
 			       below RECORD_MAX_TID: one of that thread, of another process */
 	RECORD_RETURN = 9, /* id: function; a call that has no RECORD_ENTRY and took long
-			      (tracing_thresh) returns; payload: bits 0..47 how long, in clock
-			      units, bits 48..63 how many calls were open around it */
+			      (tracing_thresh) returns; payload: bits 0..47 its duration in clock
+			      units, bits 48..63 the number of calls that were open around it */
 	RECORD_EVENT =
 		10, /* id: bits 0..15 the event's id, bits 16..24 the record's size in words, head
-			      word included, bit 25 (since 1.7) that its last 4 bytes are not the
-			      event's; payload: the event's fields as its format has them, from
-			      offset 8 on: where its common fields would be is the head word */
+			      word included, bit 25 (since 1.7) its last 4 bytes are padding;
+			      payload: the event's fields, at the offsets of its format, which
+			      begin at 8: the head word takes the place of the common fields */
 	RECORD_ENTRY_ARGS = 11,	   /* as RECORD_ENTRY; payload: rdi rsi rdx rcx r8 r9 at the call */
-	RECORD_FUNCTION_ARGS = 12, /* as RECORD_FUNCTION; payload: its own, then the same six */
+	RECORD_FUNCTION_ARGS = 12, /* as RECORD_FUNCTION; payload: its payload, then the same six */
 	RECORD_EXIT_VALUE = 13,	   /* as RECORD_EXIT; payload: rax at the return */
-	RECORD_CALL = 14, /* a call of a function that has no id, as of libc; payload: its address,
+	RECORD_CALL =
+		14, /* a call of a function that has no id, such as libc's; payload: its address,
 			     the return address into the caller; since 1.5 */
 	RECORD_UNCOMMITTED =
-		15, /* id: bytes reserved, head word included; its writer is at work, or was ended.
-		       With stamp RECORD_GIVEN_UP, since 1.9: it never becomes a record */
+		15, /* id: bytes reserved, head word included; its writer has not committed it yet,
+		       or was ended. With stamp RECORD_GIVEN_UP (since 1.9) it never becomes one */
 };
 
 #define RECORD_GIVEN_UP 1u /* see RECORD_UNCOMMITTED */
@@ -64,7 +65,7 @@ enum record_kind {
 
 #define RECORD_RETURN_DEPTH_SHIFT 48
 
-/* No thread has that number, and no code lies below. */
+/* Above all thread ids, and below all addresses of code. */
 #define RECORD_MAX_TID (1u << 22)
 
 #define RECORD_EVENT_WORDS_SHIFT 16

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 
 /*
- * stop_ends_call() - whether a stop of its thread ends the system call of number @nr with EINTR
- * although no signal handler ran: signal(7). Other calls go on by themselves. Any context.
+ * stop_ends_call() - whether system call @nr ends with EINTR when its thread is stopped, although
+ * no signal handler ran; see signal(7). The kernel restarts all other calls. Any context.
  */
 static inline int stop_ends_call(long nr)
 {
