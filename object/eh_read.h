@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the entries of .eh_frame (Linux Standard Base, "Exception Frames"), in a file or where they
- * are mapped: bytes, LEB128 numbers, pointers, a CIE. The tables are untrusted: no read leaves the
- * bytes that it was given. In line, as the engine walks stacks with it in signal handlers. No state,
- * any context. Tests: tests/fuzz/entries.c, tests/engine/tracers/sysprof.
+ * Reads the entries of .eh_frame (Linux Standard Base, "Exception Frames"), in a file or in memory:
+ * bytes, LEB128 numbers, pointers, a CIE. The tables are untrusted: no read goes beyond the given
+ * bytes. The functions are inline because the engine walks stacks with them in signal handlers. No
+ * state, any context. Tests: tests/fuzz/entries.c, tests/engine/tracers/sysprof.
  */
 #ifndef VESTIGE_OBJECT_EH_READ_H
 #define VESTIGE_OBJECT_EH_READ_H
@@ -14,7 +14,7 @@
 /* A cursor. A read beyond @end gives 0 and sets @bad, and so does every read after it. */
 struct eh_bytes {
 	const uint8_t *at, *end;
-	uint64_t address; /* of @at, for pointers that are relative to themselves */
+	uint64_t address; /* address of @at in memory, for relative pointers */
 	int bad;
 };
 
@@ -96,7 +96,7 @@ static inline uint64_t eh_get_pointer(struct eh_bytes *b, uint8_t encoding)
 	return v;
 }
 
-/* Bytes with their length before them, as LEB128. */
+/* A block of bytes; its length as LEB128 is before it. */
 static inline struct eh_bytes eh_get_block(struct eh_bytes *b)
 {
 	uint64_t n = eh_get_leb(b, 0);
@@ -107,7 +107,9 @@ static inline struct eh_bytes eh_get_block(struct eh_bytes *b)
 	return block;
 }
 
-/* The CIE or FDE at @b, without its length; @b moves behind it. Sets bad at the end of the table. */
+/*
+ * The CIE or FDE at @b, without its length; @b moves behind it. Sets bad at the end of the table.
+ */
 static inline struct eh_bytes eh_get_entry(struct eh_bytes *b)
 {
 	uint64_t n = eh_get(b, 4);
@@ -121,7 +123,7 @@ static inline struct eh_bytes eh_get_entry(struct eh_bytes *b)
 	return entry;
 }
 
-#define EH_OMIT 0xffu /* the encoding of a pointer that is not there */
+#define EH_OMIT 0xffu /* DW_EH_PE_omit: the pointer is absent */
 
 struct eh_cie {
 	uint64_t code_align;
@@ -135,7 +137,7 @@ struct eh_cie {
 	struct eh_bytes rules;
 };
 
-/* @b: an entry, its id included. Return: 0; -1: it is no CIE, or cut off. */
+/* @b: an entry, its id included. Return: 0; -1: it is not a CIE, or it is truncated. */
 static inline int eh_read_cie(struct eh_cie *c, struct eh_bytes b)
 {
 	struct eh_bytes text, data;

@@ -108,7 +108,7 @@ static const char *runtime(const struct entry_runtime *r, const char *name, size
 	return NULL;
 }
 
-/* A piece that the compiler has put elsewhere: NAME.cold, NAME.cold.N, NAME.part.N.cold */
+/* Whether it is a part that the compiler moved away: NAME.cold, NAME.cold.N, NAME.part.N.cold */
 static int is_part(const char *name, size_t n)
 {
 	size_t i;
@@ -205,7 +205,7 @@ static int read_symbols(struct entries *e, const Elf64_Shdr *s)
 	return err;
 }
 
-/* What .eh_frame says of a function beside its bounds. */
+/* Data of a function from .eh_frame, besides its bounds. */
 struct fde_facts {
 	int outermost;	   /* it returns to no caller */
 	int begins_within; /* it begins amid a frame: a part of another function */
@@ -342,7 +342,7 @@ void entries_landing_pads(struct entries *e, void (*fn)(struct entries *e, uint6
 	read_eh_frame(e, fn);
 }
 
-/* As many functions as there are rows about them; a table that grows page by page costs more. */
+/* Room for one function per table row; a table that grows page by page would be slower. */
 static uint32_t count_rows(const struct entries *e)
 {
 	uint64_t nr = e->image.eh_frame_hdr_bytes / 8;

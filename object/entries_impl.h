@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by entries.c (where functions are), entry_ways.c (how they are reached) and ways_file.c
- * (what was found before) alone.
+ * For entries.c (where functions are), entry_ways.c (how they are redirected) and ways_file.c
+ * (results in a file) only.
  */
 #ifndef VESTIGE_OBJECT_ENTRIES_IMPL_H
 #define VESTIGE_OBJECT_ENTRIES_IMPL_H
@@ -14,7 +14,7 @@
 int entries_open_image(struct entries *e, const uint8_t *file, uint64_t bytes,
 		       void *(*get)(size_t bytes), void (*put)(void *p, size_t bytes));
 
-/* The symbol tables that are read: one of each kind at most. Return: how many. */
+/* The symbol tables to read: at most one of each kind. Return: their number. */
 uint32_t entries_symbol_tables(const struct elf_image *image, Elf64_Shdr tables[2]);
 
 /* Call back for each landing pad of each function's table of exceptions. */

@@ -151,8 +151,8 @@ static int is_code(const struct elf_image *image, uint64_t at, uint32_t n)
 }
 
 /*
- * A row that the analysis could have made: @last is where the function before it begins. A function
- * that is redirected has its window in the code.
+ * Whether the analysis can make such a row. @last: start of the function before it. A function
+ * that is redirected must have its window in the code.
  */
 static int is_good(const struct entries *e, const struct ways_row *r, uint64_t last)
 {
@@ -258,7 +258,7 @@ int ways_file_name(const uint8_t *id, uint32_t id_bytes, char *name)
 	static const char digits[] = "0123456789abcdef";
 	uint32_t i;
 
-	/* a shorter one says too little */
+	/* a shorter one is not unique enough */
 	if (id_bytes < 8 || id_bytes > WAYS_FILE_MAX_ID)
 		return -EINVAL;
 	for (i = 0; i < id_bytes; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See entries.h: the map of branch targets, and the way to each function's entry. Code is swept from
- * each start to the next one: compilers for this cpu put no data among instructions, and code that
- * does not decode rules out only its own function. Jump tables are words of 32 bits behind an
- * address that an instruction takes, each the distance from there to code; every such address is
- * read as a table until a word leads elsewhere.
+ * See entries.h: the map of branch targets, and the way for each function's entry. Code is decoded
+ * linearly from each start to the next one: compilers for this CPU put no data between
+ * instructions, and code that does not decode rules out only its own function. A jump table begins
+ * at an address that an instruction takes; it has 32-bit words, each the distance from the table to
+ * code. Every such address is read as a table, up to the first word that does not lead to code.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 /* The bits of `marks` for a byte. */
 enum {
 	BY_BRANCH = 1,	/* a branch or call leads here */
-	BY_ADDRESS = 2, /* an address or a table does */
+	BY_ADDRESS = 2, /* an address or a table leads here */
 	DEAD = 4,	/* padding that no code runs into */
 	START = 8,	/* a function begins */
 	LOOPED = 16,	/* a branch of the function that begins here leads back to it */
@@ -39,7 +39,7 @@ static uint32_t nr_bits(uint64_t v)
 	return (uint32_t)(v * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* Of most addresses no mark is kept. */
+/* Most addresses are in no block; their marks are dropped. */
 static inline uint8_t *mark_of(struct entries *e, uint64_t at)
 {
 	uint64_t in = at - e->text_lo, block = in / ENTRIES_BLOCK, word;
@@ -69,7 +69,7 @@ static uint8_t marked(struct entries *e, uint64_t at)
 	return m ? *m : 0;
 }
 
-/* Code alone: data may lie between two segments of it. */
+/* Whether it is code: data may be between two segments of code. */
 static const uint8_t *code_at(const struct entries *e, uint64_t at, uint64_t *n)
 {
 	uint32_t i;
@@ -239,7 +239,7 @@ static void read_relr(struct entries *e, uint64_t table, uint64_t bytes)
 	}
 }
 
-/* Without relocations the addresses are in the data as they are, of 8 bytes or of 4. */
+/* Without relocations, data has the addresses themselves, of 8 or 4 bytes. */
 static void read_data(struct entries *e)
 {
 	uint32_t i;
@@ -268,7 +268,7 @@ static void mark_pad(struct entries *e, uint64_t pad)
 	mark(e, pad, BY_ADDRESS);
 }
 
-/* NOPs and INT3 of @lo .. @hi that nothing leads to. */
+/* Mark NOPs and INT3 of @lo .. @hi that no branch leads to. */
 static void find_padding(struct entries *e, uint64_t lo, uint64_t hi)
 {
 	uint64_t at, n, k;
@@ -310,7 +310,7 @@ static void sift(struct entry *f, uint32_t i, uint32_t n)
 	f[i] = moved;
 }
 
-/* Sort by address, and make one of all that begin at one address. */
+/* Sort by address, and merge functions that begin at the same address. */
 static void sort(struct entries *e)
 {
 	struct entry *f = e->functions;
@@ -339,7 +339,7 @@ static void sort(struct entries *e)
 	}
 }
 
-/* Stubs of the linker's are no functions, though they have rows. */
+/* The linker's stubs are not functions, although .eh_frame has rows for them. */
 static void drop_stubs(struct entries *e)
 {
 	Elf64_Shdr s;
@@ -374,7 +374,7 @@ static uint64_t next_start(const struct entries *e, uint32_t i)
 	return i + 1 < e->nr ? e->functions[i + 1].at : e->text_hi;
 }
 
-/* Marks of @lo .. @hi are kept. */
+/* Keep marks of @lo .. @hi. */
 static void want_marks(struct entries *e, uint64_t lo, uint64_t hi)
 {
 	uint64_t block = (lo - e->text_lo) / ENTRIES_BLOCK, end;
@@ -385,7 +385,7 @@ static void want_marks(struct entries *e, uint64_t lo, uint64_t hi)
 		e->blocks[block / 64] |= UINT64_C(1) << block % 64;
 }
 
-/* Memory for the marks that are asked for below: of windows and of padding. */
+/* Allocate the marks that are needed below: of windows and of padding. */
 static int make_marks(struct entries *e)
 {
 	uint64_t words = entries_block_words(e), nr = 0, i;
@@ -444,9 +444,9 @@ static void make_map(struct entries *e)
 }
 
 /*
- * The instructions of a window that begins at @at. @least: bytes that it must have, of which the
- * last instruction may have more. @first: the first one's bytes; @moved: all of them. Return: why
- * they cannot be moved.
+ * Check the instructions of a window that begins at @at. @least: bytes that it must have; its last
+ * instruction may end behind them. @first: is set to the bytes of the first instruction, @moved: of
+ * all. Return: why they cannot be moved.
  */
 static enum entry_why see_window(struct entries *e, const struct entry *f, uint64_t at,
 				 uint32_t least, uint32_t *first, uint32_t *moved)
@@ -504,8 +504,7 @@ static enum entry_why leads_into(struct entries *e, uint64_t at, uint32_t n)
 }
 
 /*
- * Padding that a short jump at @at reaches, before it or behind; the padding that is found is then
- * taken.
+ * Find padding that a short jump at @at reaches, before or behind it, and mark it as used.
  */
 static int take_padding(struct entries *e, uint64_t at, int16_t *where)
 {
@@ -553,12 +552,12 @@ static enum entry_why choose(struct entries *e, struct entry *f)
 	if (!why && !into) {
 		f->way = first >= WINDOW ? ENTRY_LONG : ENTRY_MOVE;
 		f->bytes = (uint8_t)moved;
-		/* the padding behind a short function is its jump's, and no other's */
+		/* the padding behind a short function is reserved for its own jump */
 		for (k = moved; k < WINDOW; k++)
 			*mark_of(e, at + k) &= (uint8_t)~DEAD;
 		return ENTRY_WHY_NONE;
 	}
-	/* two bytes alone change then, of an instruction that runs on the island */
+	/* then only two bytes change, of an instruction that runs on the island */
 	if (!see_window(e, f, at, 2, &first, &moved) && first >= 2 && !leads_into(e, at, first) &&
 	    take_padding(e, at, &f->padding)) {
 		f->way = ENTRY_PADDING;
@@ -579,7 +578,7 @@ int entries_find_ways(struct entries *e)
 	if (err)
 		return err;
 	make_map(e);
-	/* their beginnings, ends and where they are aborted are in tables of their own */
+	/* other tables have the begin, end and abort address of each sequence */
 	e->has_rseq = has_section(e, "__rseq_cs");
 	e->is_go = has_section(e, ".gopclntab") || has_section(e, ".data.rel.ro.gopclntab");
 	for (i = 0; i < e->nr; i++) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See insn.h. A table for each map has the form of the bytes behind an opcode, a letter an opcode:
+ * See insn.h. Each map has a table with one letter for each opcode: the form of the bytes behind
+ * it.
  *
- *	.	nothing			m	modrm and what that asks for
+ *	.	nothing			m	modrm, and SIB and displacement if it has them
  *	b	1 byte			B	modrm and 1 byte
  *	w	2 bytes			Z	modrm and 2 or 4 bytes
  *	z	2 or 4 bytes		r	modrm, of registers always
- *	v	2, 4 or 8 bytes		e	enter's 3 bytes
+ *	v	2, 4 or 8 bytes		e	the 3 bytes of `enter`
  *	s	a short branch		l	a long one
- *	o	an address		F	modrm; an immediate when that says `test`
+ *	o	an address		F	modrm; an immediate if the modrm means `test`
  *	p	a prefix		-	no instruction in 64-bit mode
  *
- * Vendors differ about a long branch with a prefix of 16 bits: it is refused. Tests:
+ * A long branch with a 16-bit prefix is refused, because vendors differ about it. Tests:
  * tests/unit/test_insn (against another decoder, all of libc), tests/fuzz/insn.c.
  */
 #include "object/x86_64/insn.h"
@@ -59,9 +60,9 @@ _Static_assert(sizeof(one_byte) == 257 && sizeof(two_bytes) == 257, "a letter an
 /* The meaning of a letter: MODRM, and how an immediate's bytes are found. */
 enum {
 	IMM_BYTES = 0x07, /* a mask: the number of its bytes */
-	IMM_ASKS = 0x08,  /* imm_bytes() says it */
+	IMM_ASKS = 0x08,  /* imm_bytes() gives the number */
 	MODRM = 0x10,
-	REGISTERS = 0x20, /* the modrm is of registers, whatever it says */
+	REGISTERS = 0x20, /* the modrm always names registers */
 	NOTHING = 0x40,	  /* no instruction */
 };
 
@@ -84,10 +85,10 @@ static const uint8_t forms[128] = {
 	[0] = NOTHING,
 };
 
-/* More than any instruction's bytes behind as many prefixes as there may be: code is read without a look. */
+/* More than the longest instruction with the most prefixes, so a read needs no check. */
 #define ROOM 32u
 
-/* Reads bytes, of which there are ROOM. */
+/* Reads bytes; the caller has made sure that there are ROOM. */
 struct cursor {
 	const uint8_t *code;
 	size_t at;
@@ -149,10 +150,10 @@ static char vector_letter(uint32_t map, uint8_t opcode)
 	}
 }
 
-/* VEX, EVEX or XOP, of which the first byte is taken. @payload: bytes before the opcode. */
+/* VEX, EVEX or XOP; its first byte was read already. @payload: bytes before the opcode. */
 static char read_vector(struct insn *in, struct cursor *c, uint32_t payload, uint32_t map)
 {
-	/* these have prefixes of their own, and bear no other */
+	/* these contain their prefixes, and no other may precede them */
 	if (in->rex || in->rep || in->operand16 || in->lock)
 		return 0;
 	c->at += payload;
@@ -223,7 +224,7 @@ static void read_modrm(struct insn *in, struct cursor *c, int registers)
 	c->at += in->disp_bytes;
 }
 
-/* An immediate whose bytes are not the letter's alone. */
+/* The bytes of an immediate, if the letter alone does not give them. */
 static uint32_t imm_bytes(const struct insn *in, char letter)
 {
 	int wide = in->rex & 8, z = in->operand16 && !wide ? 2 : 4;
@@ -238,7 +239,7 @@ static uint32_t imm_bytes(const struct insn *in, char letter)
 			return 0;
 		return in->opcode == 0xf6 ? 1 : z;
 	default:
-		/* XOP's have no 16 bits */
+		/* XOP has no 16-bit form */
 		return in->map == INSN_MAP_MORE ? 4 : z;
 	}
 }
@@ -260,7 +261,7 @@ static uint8_t kind_of_0f(const struct insn *in)
 	return op >> 4 == 8 ? INSN_JUMP_IF : INSN_OTHER;
 }
 
-#define KIND_ASKS 0xffu /* other bytes than the opcode say it */
+#define KIND_ASKS 0xffu /* bytes behind the opcode decide it */
 
 static const uint8_t kinds[256] = {
 	[0x70 ... 0x7f] = INSN_JUMP_IF,
@@ -295,7 +296,7 @@ static uint8_t kind_of_one(const struct insn *in)
 	return reg == 4 || reg == 5 ? INSN_JUMP_INDIRECT : INSN_OTHER;
 }
 
-/* Few bytes are decoded where there is room behind them. */
+/* Decode from a copy that has room behind it, when @n is small. */
 static __attribute__((noinline)) uint32_t decode_few(struct insn *in, const uint8_t *code, size_t n)
 {
 	uint8_t copy[ROOM] = {0};
@@ -364,7 +365,7 @@ static int move_jump_if(const struct insn *in, uint64_t target, uint64_t to, uin
 	return put_displacement(out + 2, to + 6, target) ? -ERANGE : 6;
 }
 
-/* It has no long form: it jumps to a long jump, over a short one that leads behind that. */
+/* loop and jrcxz have no long form: it leads to a long jump, over a short one past that jump. */
 static int move_loop(const struct insn *in, uint64_t target, uint64_t to, uint8_t *out)
 {
 	uint32_t at = 0;
@@ -409,7 +410,7 @@ static int copy(const struct insn *in, const uint8_t *code, uint64_t from, uint6
 	return in->bytes;
 }
 
-/* Whether the stack pointer is part of the operand: it has another value behind a push. */
+/* Whether the operand uses the stack pointer, whose value is different after a push. */
 static int uses_stack(const struct insn *in, const uint8_t *code)
 {
 	if (in->modrm >> 6 == 3)

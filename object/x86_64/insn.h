@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decodes an instruction of x86-64: its length, its effect on the flow of control, and its form at
+ * Decodes an x86-64 instruction: its length, its effect on the flow of control, and its form at
  * another address. 64-bit mode alone: legacy opcodes, the 0F, 0F38 and 0F3A maps, 3DNow, VEX, EVEX
  * and XOP. Pure functions without state: any context. An unknown instruction is refused.
  */
@@ -19,16 +19,16 @@ enum insn_kind {
 	INSN_NOP, /* does nothing: nop of any length; not pause */
 	INSN_ENDBR,
 	INSN_JUMP,	    /* to `target` */
-	INSN_JUMP_IF,	    /* to `target`, by a flag */
-	INSN_LOOP,	    /* to `target`, by rcx: loop, jrcxz; near by alone */
-	INSN_CALL,	    /* of `target` */
+	INSN_JUMP_IF,	    /* to `target`, depending on a flag */
+	INSN_LOOP,	    /* to `target`, depending on rcx: loop, jrcxz; has no long form */
+	INSN_CALL,	    /* calls `target` */
 	INSN_JUMP_INDIRECT, /* through a register or memory */
 	INSN_CALL_INDIRECT,
 	INSN_RETURN, /* ret, iret, sysret */
 	INSN_SYSCALL,
 	INSN_INT3,
-	INSN_TRAP,	  /* never goes on: ud2 and its like, hlt */
-	INSN_TRANSACTION, /* xbegin: to `target` when it is aborted */
+	INSN_TRAP,	  /* the next instruction does not run: ud2 and the like, hlt */
+	INSN_TRANSACTION, /* xbegin: to `target` if the transaction is aborted */
 };
 
 enum insn_map {
@@ -37,7 +37,7 @@ enum insn_map {
 	INSN_MAP_0F38,
 	INSN_MAP_0F3A,
 	INSN_MAP_3DNOW,
-	INSN_MAP_MORE, /* of VEX, EVEX and XOP: their own */
+	INSN_MAP_MORE, /* a map that only VEX, EVEX or XOP have */
 };
 
 struct insn {
@@ -54,23 +54,23 @@ struct insn {
 	uint8_t disp_at, disp_bytes; /* of a memory operand */
 	uint8_t imm_at, imm_bytes;   /* an immediate, or a branch's displacement */
 	uint8_t rip_relative;	     /* the displacement is from the instruction's end */
-	int64_t target;		     /* of a branch, from the instruction's beginning */
+	int64_t target;		     /* a branch: distance from the instruction's begin, bytes */
 };
 
 /*
- * insn_decode() - take apart the instruction at @code, of which @n bytes may be read.
- * Return: its bytes, or 0: none that is known, or it is cut off.
+ * insn_decode() - decode the instruction at @code. At most @n bytes are read.
+ * Return: its length in bytes; 0: unknown, or longer than @n.
  */
 uint32_t insn_decode(struct insn *in, const uint8_t *code, size_t n);
 
-/* Whether the next instruction may run after it. */
+/* Whether the instruction behind it may run after it. */
 static inline int insn_goes_on(const struct insn *in)
 {
 	return in->kind != INSN_JUMP && in->kind != INSN_JUMP_INDIRECT && in->kind != INSN_RETURN &&
 	       in->kind != INSN_TRAP;
 }
 
-/* Whether `target` is one. */
+/* Whether `target` is valid. */
 static inline int insn_has_target(const struct insn *in)
 {
 	return in->kind == INSN_JUMP || in->kind == INSN_JUMP_IF || in->kind == INSN_LOOP ||
@@ -78,11 +78,12 @@ static inline int insn_has_target(const struct insn *in)
 }
 
 /*
- * insn_move() - write code that does the same at another address. @code: the instruction, which is
- * at @from. @to: where it will run; @out: INSN_MAX_MOVED bytes. A branch becomes a long one. A call
- * pushes the return address that it would have had, and jumps, so a walk of the stack sees no
- * difference. Return: how many bytes, or -EOPNOTSUPP: it cannot be moved; -ERANGE: its target is
- * too far.
+ * insn_move() - write code that has the same effect at another address. A branch becomes a long
+ * one. A call pushes the return address of the original place, and jumps, so an unwinder sees no
+ * difference.
+ * @in: the decoded instruction. @code: its bytes. @from: its address. @to: the address at which the
+ * new code will run. @out: INSN_MAX_MOVED bytes of room.
+ * Return: bytes written; -EOPNOTSUPP: it cannot be moved; -ERANGE: its target is too far.
  */
 int insn_move(const struct insn *in, const uint8_t *code, uint64_t from, uint64_t to, uint8_t *out);
 

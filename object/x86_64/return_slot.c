@@ -43,7 +43,7 @@ static uint32_t reg_of(const struct insn *in)
 	return (in->modrm >> 3 & 7) | (in->rex & 4 ? 8 : 0);
 }
 
-/* The register of an operand that is one. */
+/* The register of an operand that is a register. */
 static uint32_t rm_of(const struct insn *in)
 {
 	return (in->modrm & 7) | (in->rex & 1 ? 8 : 0);
@@ -59,7 +59,7 @@ static int is_lea(const struct insn *in)
 	return in->map == INSN_MAP_ONE && in->opcode == 0x8d;
 }
 
-/* Memory at a register alone. Return: its number; 16: another form. */
+/* A memory operand at a register. Return: the register's number; 16: another form. */
 static uint32_t base_of(const struct insn *in, const uint8_t *code)
 {
 	uint32_t mod = in->modrm >> 6, rm = in->modrm & 7;
@@ -77,7 +77,7 @@ static uint32_t base_of(const struct insn *in, const uint8_t *code)
 	return rm | (in->rex & 1 ? 8 : 0);
 }
 
-/* Where memory at the stack or frame pointer is, from the stack pointer at the function's start. */
+/* Offset of a memory operand at the stack or frame pointer, from sp at the function's start. */
 static int32_t place_of(const struct return_slot *r, const struct insn *in, const uint8_t *code)
 {
 	uint32_t base = base_of(in, code);
@@ -88,7 +88,7 @@ static int32_t place_of(const struct return_slot *r, const struct insn *in, cons
 	return base == FP ? add(r->at[FP], -disp) : LOST;
 }
 
-/* Instructions of the first map that set the stack pointer. Return: whether it was one of them. */
+/* Instructions of the first map that set the stack pointer. Return: 1 if it was one. */
 static int sets_stack(struct return_slot *r, const struct insn *in, const uint8_t *code)
 {
 	uint32_t op = in->opcode, group = in->modrm >> 3 & 7;
@@ -130,7 +130,7 @@ static void moves_stack(struct return_slot *r, const struct insn *in)
 		return;
 	}
 	if (op != 0x89 && op != 0x8b && op != 0x87) {
-		/* sums and comparisons: a frame of a size that is computed, or a loop that makes it */
+		/* sums and comparisons: a frame whose size is computed, or that a loop makes */
 		if (op < 0x40 && is_register(in) && (rm_of(in) == SP || reg_of(in) == SP))
 			r->depth = LOST;
 		return;
@@ -177,7 +177,7 @@ static void keep_target(struct return_slot *r, const struct insn *in, int64_t at
 	r->nr++;
 }
 
-/* Behind a jump or a return: the depth at the branch that leads here. */
+/* Behind a jump or a return, the depth is known from the branch that leads here. */
 static int32_t depth_at(const struct return_slot *r, int64_t at)
 {
 	uint32_t i, n = r->nr < RETURN_SLOT_TARGETS ? r->nr : RETURN_SLOT_TARGETS;
