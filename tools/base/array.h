@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 /*
- * ARRAY_ROOM() - room for one more in a malloced array, which doubles when it is full.
- * @array: the pointer to it. @nr: how many it has; @room: how many it has room for, 0 at first.
- * @first: its first room. Arguments are evaluated more than once.
+ * ARRAY_ROOM() - make room for one more element in a malloced array; a full array doubles.
+ * @array: the pointer to it. @nr: its elements. @room: the elements that fit, 0 at first.
+ * @first: the first value of @room. Arguments are evaluated more than once.
  * Value: 0, or -ENOMEM without fail(), and then nothing has changed.
  */
 #define ARRAY_ROOM(array, nr, room, first)                                                         \

@@ -27,8 +27,7 @@ int cache_folder(char *dir, size_t bytes)
 	int n;
 
 	if (!has_cache && (!home || *home != '/'))
-		return fail(EACCES,
-			    "there is no folder for what can be made again: HOME is not set");
+		return fail(EACCES, "there is no place for the cache folder: HOME is not set");
 	n = snprintf(dir, bytes, "%s%s", has_cache ? cache : home, has_cache ? "" : "/.cache");
 	if (n < 0 || (size_t)n + sizeof("/vestige") > bytes)
 		return fail(ENAMETOOLONG, "the name of the cache folder is too long");
@@ -38,6 +37,7 @@ int cache_folder(char *dir, size_t bytes)
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return fail_errno(errno, "cannot make %s", dir);
 	if (!folder_is_mine(dir, OF_OTHERS))
-		return fail(EACCES, "%s is not a folder of this user's alone (chmod 700)", dir);
+		return fail(EACCES, "%s must be this user's folder, closed to others (chmod 700)",
+			    dir);
 	return 0;
 }

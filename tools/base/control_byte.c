@@ -6,7 +6,7 @@
 
 #include "tools/base/utf8.h"
 
-/* The bytes of the character at @p, of which there are @n; 0: it is no whole one. */
+/* The length of the UTF-8 character at @p, at most @n bytes; 0: it is invalid or cut off. */
 static size_t character(const char *p, size_t n)
 {
 	unsigned char whole[5] = {0};

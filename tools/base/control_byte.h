@@ -17,16 +17,17 @@ static inline bool is_control_byte(char c)
 }
 
 /*
- * control_plain() - Return: how many of the first @n bytes of @text a terminal takes as text.
- * Neither the control bytes of ASCII, nor those of C1 (U+0080 to U+009F) in UTF-8 or as a byte of
- * their own, are among them.
+ * control_plain() - Return: how many bytes of @text come before its first control character; @n if
+ * there is none. Control characters are those of ASCII, and those of C1 (U+0080 to U+009F), as
+ * UTF-8 or as a single byte.
  */
 size_t control_plain(const char *text, size_t n);
 
 /*
- * control_escape() - the control character at @text, of whose bytes there are @n, as text: `\n`,
- * `\t`, else `\xNN` for each byte.
- * @to: gets the escape, without a NUL. *@bytes: its length. Return: how many bytes of @text it is for.
+ * control_escape() - write the control character at the begin of @text as text: `\n`, `\t`, else
+ * `\xNN` for each byte.
+ * @to: gets the escape, without a NUL. *@bytes: its length. @n: bytes of @text, at least 1.
+ * Return: the bytes of the control character, 1 or 2.
  */
 size_t control_escape(char to[CONTROL_ESCAPE_BYTES], size_t *bytes, const char *text, size_t n);
 

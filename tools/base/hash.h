@@ -15,7 +15,7 @@ static inline uint64_t hash_u64(uint64_t v)
 	return v * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The hash of no byte, with which hash_bytes() begins. */
+/* The hash of zero bytes: the first @h for hash_bytes(). */
 #define HASH_BYTES_SEED UINT64_C(0xcbf29ce484222325)
 
 /*

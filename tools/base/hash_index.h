@@ -57,12 +57,13 @@ static inline uint32_t hash_index_bits(uint64_t hash)
 	})
 
 /*
- * hash_index_add() - number @row gets @hash. It is not there yet. @row: below UINT32_MAX.
+ * hash_index_add() - add a row. @hash: of its key, which is not in the index yet. @row: its number,
+ * below UINT32_MAX.
  * Return: 0, or -ENOMEM without fail(), and then nothing has changed.
  */
 int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t row);
 
-/* It is empty again. */
+/* Free the memory; the index is empty again. */
 void hash_index_clear(struct hash_index *index);
 
 #endif

@@ -12,17 +12,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The counter that AREA_CLOCK_TSC stamps are of; false when there is none. */
+/* Has this CPU the counter from which AREA_CLOCK_TSC stamps are? Then its value now. */
 bool machine_has_counter(void);
 uint64_t machine_counter(void);
 
 /*
- * A breakpoint instruction: its bytes, at most sizeof(long), and how many; 0 unknown CPU. When a
- * process has run into it, its program counter is @address + the number of bytes.
+ * machine_breakpoint() - *@bytes: gets the breakpoint instruction. Return: its length in bytes, at
+ * most sizeof(long); 0: the CPU is not known. A process that has executed it stops with its program
+ * counter behind the instruction.
  */
 size_t machine_breakpoint(const unsigned char **bytes);
 
-/* Program counter of a process that is stopped under ptrace; 0 and -1 when it cannot be had. */
+/*
+ * The program counter of a process that is stopped under ptrace. On failure machine_pc_get()
+ * returns 0 and machine_pc_set() -1.
+ */
 uint64_t machine_pc_get(pid_t pid);
 int machine_pc_set(pid_t pid, uint64_t pc);
 

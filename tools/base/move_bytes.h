@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing on a disk that is nearly full: the bytes of a file into another one, and the reason of a failure. */
+/* Writes on a disk that is nearly full: moving bytes between files, and why a write failed. */
 #ifndef VESTIGE_TOOLS_BASE_MOVE_BYTES_H
 #define VESTIGE_TOOLS_BASE_MOVE_BYTES_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The room in bytes that a move needs besides that of what is moved. */
+/* The disk space in bytes that a move needs in addition to the bytes that are moved. */
 #define MOVE_BYTES_ROOM (UINT64_C(1) << 16)
 
 /*
@@ -23,8 +23,8 @@ int move_bytes(int from, uint64_t bytes, FILE *to, bool free);
 bool move_bytes_frees(int fd);
 
 /*
- * stream_error() - why writes to a stream have failed, of which stdio keeps only that they have: it
- * writes a page more, which spoils the file.
+ * stream_error() - the errno of a failed write to a stream. stdio remembers only that a write has
+ * failed, so this function writes one page more to see the error again. That spoils the file.
  * @f: not flushed or closed. Return: 0: none has; -errno, as -ENOSPC; -EIO: the page could be written.
  */
 int stream_error(FILE *f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A note to the user although nothing failed: one line on stderr, `vestige: TEXT`. Commands print
+ * A note to the user when nothing has failed: one line on stderr, `vestige: TEXT`. Commands print
  * the text of a fail() the same way.
  */
 #ifndef VESTIGE_TOOLS_NOTE_H

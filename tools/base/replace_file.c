@@ -25,7 +25,7 @@ int replace_file(const char *from, const char *to)
 	if (!stat(to, &st) && S_ISREG(st.st_mode) && chmod(from, st.st_mode & 0777))
 		return -errno;
 	err = exchange(from, to);
-	/* there is no @to, or the file system cannot */
+	/* there is no @to, or the file system cannot exchange names */
 	if (err)
 		return rename(from, to) ? -errno : 0;
 	if (!unlink(from))

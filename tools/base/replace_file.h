@@ -4,11 +4,11 @@
 #define VESTIGE_TOOLS_REPLACE_FILE_H
 
 /*
- * replace_file() - name @from @to, in one step: who opens @to has the old file or the new one.
- * The permissions of the old file stay.
- * Both are in the same file system. Data that is in neither file's blocks yet is not written, so
- * it takes as long whether there was a @to or not. Any thread.
- * Return: 0 or -errno, @from then being where it was: EISDIR, EACCES, EROFS, ENOSPC ...
+ * replace_file() - rename @from to @to in one step: a process that opens @to gets the old file or
+ * the new one. The new file gets the permissions of the old one.
+ * Both are in the same file system. It does not wait for the disk, even if there is a @to. Any
+ * thread.
+ * Return: 0; -errno: EISDIR, EACCES, EROFS, ENOSPC ..., and @from is still there.
  */
 int replace_file(const char *from, const char *to);
 

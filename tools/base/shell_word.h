@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-/* Any path, with its quotes; one of nothing but quotes is cut. */
+/* Room for any path with its quotes. Only a path of almost nothing but quotes is cut. */
 #define SHELL_WORD_BYTES (2 * PATH_MAX)
 
 /* Return: @text, or @buf with its quoted form where a shell would not take it as one word. */

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
-/* signals_drop() - drop those of @set, which this thread blocks, that have come and wait. */
+/* signals_drop() - drop pending signals. @set: the signals, which this thread has blocked. */
 static inline void signals_drop(const sigset_t *set)
 {
 	static const struct timespec now = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sorts more records than memory has room for: full buffers are sorted and written to a file without a
- * name as runs, which are merged when they are read. Of few records no file is made. Records have one
- * size and no pointers. Memory: @memory bytes while records come, 64 KiB a run afterwards.
+ * Sorts more records than fit in memory: full buffers are sorted and written as runs to a file
+ * without a name. The runs are merged when they are read. If all records fit, no file is made.
+ * Records have one size and no pointers. Memory: @memory bytes while records come, 64 KiB a run
+ * afterwards.
  * Tests: tests/unit/test_sorter.c, tests/cli/test_export_firefox.py.
  */
 #ifndef VESTIGE_TOOLS_SORTER_H
@@ -32,7 +33,7 @@ struct sorter {
 };
 
 /*
- * sorter_init() - nothing is sorted yet.
+ * sorter_init() - an empty sorter; freed with sorter_clear().
  * @bytes: of a record. @compare: as for qsort(); the order of equal records is not kept.
  * @memory: bytes, at least a record. @beside: as spill_init() has it.
  */
@@ -43,17 +44,18 @@ void sorter_clear(struct sorter *s);
 /* Copy a record, before sorter_end(). Return: 0 or -errno with fail() set. */
 int sorter_add(struct sorter *s, const void *rec);
 
-/* All are there: sorter_next() begins with the first one. Return: 0 or -errno with fail() set. */
+/* No more records come: sorter_next() may be called. Return: 0 or -errno with fail() set. */
 int sorter_end(struct sorter *s);
 
 /*
- * sorter_next() - the next record. sorter_peek() - the same, and it comes again. It is borrowed until the
- * next call of a function of this file. Return: NULL at the end, or with s->err.
+ * sorter_next() - the next record. sorter_peek() - the same record without a step forward.
+ * Return: it, borrowed until the next call of a function of this file; NULL: the end, or s->err is
+ * set.
  */
 const void *sorter_next(struct sorter *s);
 const void *sorter_peek(struct sorter *s);
 
-/* Remember where the reading is; go back there, as often as wanted. Return: 0 or -errno with fail() set. */
+/* Remember the read position. Go back to it, any number of times: 0 or -errno with fail() set. */
 void sorter_mark(struct sorter *s);
 int sorter_back(struct sorter *s);
 

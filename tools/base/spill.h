@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes that are added once and read by their offset: in memory as long as there are few, beyond that in a
- * file without a name. Not for several threads. fork(): the child must not add. Memory: what spill_init()
- * says. Tests: tests/unit/test_sorter.c.
+ * Bytes that are added at the end and read by their offset. They are in memory up to the limit of
+ * spill_init(), and beyond it in a file without a name. Not for several threads. fork(): the child
+ * must not add. Tests: tests/unit/test_sorter.c.
  */
 #ifndef VESTIGE_TOOLS_SPILL_H
 #define VESTIGE_TOOLS_SPILL_H
@@ -20,9 +20,9 @@ struct spill {
 };
 
 /*
- * spill_init() - nothing is there yet.
+ * spill_init() - an empty spill; freed with spill_clear().
  * @memory: bytes that may be in memory; 0: all go to the file at once.
- * @beside: borrowed: a file, the temporary one is made in its folder. "-": in $TMPDIR or /var/tmp.
+ * @beside: a file in whose folder the temporary one is made; "-": in $TMPDIR or /var/tmp. Borrowed.
  */
 void spill_init(struct spill *s, size_t memory, const char *beside);
 void spill_clear(struct spill *s);
@@ -38,7 +38,7 @@ int spill_add(struct spill *s, const void *data, size_t bytes);
 
 /*
  * spill_get() - copy @bytes from offset @at into @to. They were added by one call of spill_add(), or by
- * calls that followed one another. Return: 0 or -errno with fail() set; EIO: that many are not there.
+ * calls that followed one another. Return: 0 or -errno with fail() set; EIO: the file is too short.
  */
 int spill_get(const struct spill *s, uint64_t at, void *to, size_t bytes);
 

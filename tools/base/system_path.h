@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a file is a library of the system, and not of a program. */
+/* Whether a path is in a folder of the system's libraries, by its name. */
 #ifndef VESTIGE_TOOLS_SYSTEM_PATH_H
 #define VESTIGE_TOOLS_SYSTEM_PATH_H
 

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * The bytes of the character of UTF-8 at @p, which ends with NUL; 0: it is none (RFC 3629, section
- * 4: no longer form than needed, no surrogates, nothing beyond U+10FFFF).
+ * The length in bytes of the UTF-8 character at @p, a text that ends with NUL; 0: it is not valid
+ * (RFC 3629, section 4: no longer form than needed, no surrogates, nothing beyond U+10FFFF).
  */
 static inline size_t utf8_bytes(const unsigned char *p)
 {
