@@ -85,7 +85,7 @@ static void put_name(struct reader *r, struct out *o, uint64_t function)
 		out_printf(o, "0x%" PRIx64, function);
 }
 
-/* Lines at round times: 1, 2 or 5 of a power of ten. */
+/* Lines at round times: 1, 2 or 5 times a power of ten. */
 static void put_axis(struct out *o, double span, double height)
 {
 	static const double steps[] = {1, 2, 5};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When the initialisers of a recording ran, as a picture (SVG). */
+/* The times at which a program's initialisers ran, as a picture (SVG). */
 #ifndef VESTIGE_TOOLS_BOOT_GRAPH_H
 #define VESTIGE_TOOLS_BOOT_GRAPH_H
 
@@ -8,7 +8,7 @@
 
 /*
  * boot_graph_print() - a bar for each initialiser that returned, in the order in which they began,
- * on one axis of time; its title has name and time. All of @r is read.
+ * on one axis of time; the bar's title has the name and the time. All of @r is read.
  * Return: 0; -ENODATA: there is none; -errno; with fail() set.
  */
 int boot_graph_print(struct reader *r, struct out *o);

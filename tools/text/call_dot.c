@@ -113,7 +113,7 @@ static int by_ends(const void *x, const void *y)
 	return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* The arrows of one pair become one. */
+/* Merge the arrows between the same two nodes into one. */
 static void join_edges(struct dot_graph *g)
 {
 	size_t nr = 0;
@@ -186,7 +186,7 @@ static uint64_t difference(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* By what the functions of a picture are chosen. */
+/* The functions with the greatest weight are in the picture. */
 static uint64_t weight(const struct dot_graph *g, const struct dot_node *n)
 {
 	if (g->with_old)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A graph of calls as a picture for Graphviz: functions with their calls and times, arrows from
- * callers to functions. A picture has as many functions as a person can read, unless asked for
- * more. Tests: tests/cli/test_dot.py, test_export.py.
+ * callers to functions. By default a picture has at most DOT_NODES functions, so that a person can
+ * read it. Tests: tests/cli/test_dot.py, test_export.py.
  */
 #ifndef VESTIGE_TOOLS_CALL_DOT_H
 #define VESTIGE_TOOLS_CALL_DOT_H
@@ -25,7 +25,7 @@ struct dot_sums {
 struct dot_node {
 	char *name, *object;
 	struct dot_sums now, old;
-	uint32_t cycle; /* functions of one number call one another; 0: none */
+	uint32_t cycle; /* functions with the same number call one another; 0: in no cycle */
 	bool shown;
 };
 
@@ -45,26 +45,27 @@ struct dot_graph {
 
 struct dot_options {
 	unsigned int nodes; /* at most; 0: all */
-	double min_percent; /* of all time */
+	double min_percent; /* least share of all time */
 	uint64_t min_calls;
-	const char *near;      /* a pattern of functions; NULL */
-	unsigned int distance; /* of others from one of these, in calls */
+	const char *near;      /* only functions that match and their neighbours; NULL: all */
+	unsigned int distance; /* how far a neighbour may be, in calls */
 	bool clusters;	       /* the functions of an object in a box */
-	bool color_total;      /* the colour is that of the time with callees */
+	bool color_total;      /* the colour shows the time with callees, not the own time */
 };
 
 /*
  * dot_graph_node() - the node of a name in an object, made if it is not there.
- * @node: its place. Return: 0 or -ENOMEM with fail() set.
+ * @node: gets its index in nodes. Return: 0 or -ENOMEM with fail() set.
  */
 int dot_graph_node(struct dot_graph *g, const char *name, const char *object, uint32_t *node);
 
-/* An arrow, added as it is. Return: 0 or -ENOMEM with fail() set. */
+/* Add a copy of an arrow. Return: 0 or -ENOMEM with fail() set. */
 int dot_graph_edge(struct dot_graph *g, const struct dot_edge *edge);
 
 /*
- * dot_graph_add() - the sums of a tree.
- * @object: names a function's object. @old: they are the older recording's. Return: as above.
+ * dot_graph_add() - add the sums of a tree of calls.
+ * @object: returns the name of a function's object; gets @arg. @old: the tree is the older
+ * recording's. Return: 0 or -ENOMEM with fail() set.
  */
 int dot_graph_add(struct dot_graph *g, const struct call_tree *t,
 		  const char *(*object)(const void *arg, const struct call_function *fn),
@@ -73,8 +74,8 @@ void dot_graph_free(struct dot_graph *g);
 
 /*
  * dot_graph_put() - print it.
- * @shown, @all: how many functions are in the picture, and how many there are. Return: 0 or -errno
- * with fail() set: ENOENT no function is shown.
+ * @shown, @all: get the number of functions in the picture, and of all. Return: 0 or -errno with
+ * fail() set: ENOENT: no function is shown.
  */
 int dot_graph_put(struct out *o, struct dot_graph *g, const struct dot_options *opt,
 		  unsigned int *shown, unsigned int *all);

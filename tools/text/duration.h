@@ -18,9 +18,9 @@ void duration_put(char to[DURATION_WIDTH], uint64_t ns);
 void duration_text(char to[DURATION_WIDTH + 1], uint64_t ns);
 
 /*
- * duration_parse() - a number and its unit: ns, us, ms, s, m, h; without a unit @unit_ns is its
- * unit.
- * @end: set to what is behind it; NULL: nothing may.
+ * duration_parse() - parse a number and its unit: ns, us, ms, s, m, h.
+ * @unit_ns: the unit of a number without one, in ns. @ns: gets the duration.
+ * @end: set to the text behind it; NULL: no text may follow.
  * Return: false when it is no duration.
  */
 bool duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns, const char **end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the fields of an event's record are. Records are untrusted. */
+/* Finds the fields in an event's record. Records are untrusted. */
 #ifndef VESTIGE_TOOLS_EVENT_FIELD_H
 #define VESTIGE_TOOLS_EVENT_FIELD_H
 
@@ -19,16 +19,17 @@ static inline size_t event_field_number_bytes(int size)
 }
 
 /*
- * event_field_data() - the data of field @f of @rec, which is an @ev; of one of variable length what its
- * word points at.
- * @data: set to it, inside the record. Return: its bytes; 0 where it does not lie inside.
+ * event_field_data() - the data of field @f of @rec, a record of event @ev. A field of variable
+ * length is a word that points to the data.
+ * @data: set to the data, inside the record. Return: its bytes; 0: it does not lie inside.
  */
 size_t event_field_data(const struct tep_event *ev, const struct tep_format_field *f,
 			const struct record *rec, const char **data);
 
 /*
- * event_field_number() - the number in field @name of @rec, which is an @ev; of an array its @element-th.
- * @out: gets it. Return: false: there is no such field, or it does not lie inside the record.
+ * event_field_number() - the number in field @name of @rec, a record of event @ev.
+ * @element: which element of an array, from 0; 0 for a single number. @out: gets the number.
+ * Return: false: there is no such field, or it does not lie inside the record.
  */
 bool event_field_number(const struct tep_event *ev, const char *name, unsigned int element,
 			const struct record *rec, uint64_t *out);

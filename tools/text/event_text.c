@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See event_text.h. The kernel prints `name: text` for the events of its systems, and a form of its
- * own for each of the system ftrace: a stack's frames have lines, the others no name.
+ * See event_text.h. The kernel prints `name: text` for most events. Each event of the system ftrace
+ * has a form of its own: a stack has a line for each frame, the others have no name.
  *
- * libtraceevent trusts a record to be as its format says. So a record goes to it as a copy with
- * zeros behind, and only when all its fields, those of variable length too, lie inside.
+ * libtraceevent trusts a record to match its format. So it gets a copy of the record with zeros
+ * behind it, and only if all fields, those of variable length too, lie inside the record.
  * Tests: tests/unit/test_text.c, test_dat_clients.c (the kernel's files against trace-cmd).
  */
 #include "tools/text/event_text.h"
@@ -129,7 +129,7 @@ void place_put(const struct reader *r, struct out *o, uint64_t addr)
 		out_printf(o, " <%016" PRIx64 ">", addr);
 }
 
-/* sym-userobj: the object's file and where in it; without it, or a file, the address. */
+/* The option sym-userobj: the object's file and the offset in it. Otherwise the address. */
 static void put_user_place(const struct reader *r, struct out *o, uint64_t ip)
 {
 	const struct symbols_object *found = NULL;
@@ -186,7 +186,7 @@ static void put_raw_data(struct out *o, const struct record *rec)
 		out_printf(o, " %02x", data[at]);
 }
 
-/* func_repeats: calls that came again, and the time from the last of them to this record. */
+/* func_repeats: how often a call was repeated, and the time of the last repetition. */
 static void put_repeats(struct event_text *e, struct out *o, const struct record *rec)
 {
 	uint64_t ip, parent, word, last;

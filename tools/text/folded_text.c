@@ -23,7 +23,7 @@
 
 enum { BEGIN, KERNEL_FRAME, FRAME, END };
 
-/* The sample that a thread is in. */
+/* The sample of a thread of which more records are to come. */
 struct sample {
 	int32_t pid;
 	uint32_t nr; /* UINT32_MAX: in none */
@@ -63,8 +63,8 @@ static struct sample *sample_of(struct folded *f, int32_t pid)
 }
 
 /*
- * A part of a folded line, in which nothing ends a frame or the line's stack. @format: with one %s,
- * for @name. Return: bytes; 0: there is no room, it is left out.
+ * Write a part of a folded line. Characters of @name that would end a frame or the stack are
+ * replaced. @format: with one %s, for @name. Return: the bytes written; 0: there is no room.
  */
 __attribute__((format(printf, 3, 0))) static size_t put_name(char *to, size_t room,
 							     const char *format, const char *name)

@@ -13,15 +13,16 @@
 
 /*
  * folded_text_print() - `THREAD;OUTERMOST;...;INNERMOST NUMBER` for each stack, the most frequent
- * first. All of @r is read; a sample of which a part was lost is left out. Return: 0 or -errno with
- * fail() set, -ENODATA: there is none.
+ * first. All of @r is read; incomplete samples are left out. Return: 0 or -errno with fail() set:
+ * ENODATA: there is no sample.
  */
 int folded_text_print(struct reader *r, struct out *o);
 
 /*
- * folded_put_frame() - `;FUNCTION`, or `;0xADDRESS`. @is_behind_call: @ip is a return address, so
- * the function is looked up by the byte before it: a call may be a function's last instruction.
- * Return: bytes; 0: there is no room, it is left out.
+ * folded_put_frame() - write `;FUNCTION`, or `;0xADDRESS`, to @to.
+ * @room: bytes there. @is_behind_call: @ip is a return address. The function is then looked up by
+ * the byte before it, since a call may be a function's last instruction.
+ * Return: the bytes written; 0: there is no room, and nothing was written.
  */
 size_t folded_put_frame(char *to, size_t room, struct symbols *symbols, uint64_t ip,
 			bool is_behind_call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ftrace_text.h. A new form is a function and a row. Tests: tests/engine/tracers.
+ * See ftrace_text.h. For a new form add a function and a row of the table. Tests:
+ * tests/engine/tracers.
  */
 #include "tools/text/ftrace_text.h"
 
@@ -101,7 +102,7 @@ static void put_kmem_leak(const struct reader *r, struct out *o, const struct te
 		   number(ev, data, "bytes"), number(ev, data, "blocks"), ms / 1000, ms % 1000);
 }
 
-/* The access, the variable, where it was. */
+/* The kind of access, the variable, the address of the accessing code. */
 static void put_ksym(const struct reader *r, struct out *o, const struct tep_event *ev,
 		     const char *data)
 {
@@ -111,7 +112,7 @@ static void put_ksym(const struct reader *r, struct out *o, const struct tep_eve
 	put_function(r, o, number(ev, data, "ip"));
 }
 
-/* The kernel's numbers, as it printed them: what, address, frame; a mark's own last two. */
+/* `# KIND ADDRESS FRAME`, the form of old kernels; of a mark the last two numbers are its own. */
 static void put_special(const struct reader *r, struct out *o, const struct tep_event *ev,
 			const char *data)
 {

@@ -34,8 +34,8 @@
 #define MAX_INDENT  1000u
 #define PROC_WIDTH  14
 #define LINE_BYTES  256u /* of a line, without indentation and names */
-#define NAME_BYTES  512u /* of a function and its module; longer ones go a way of their own */
-#define NAME_FIRST  32u	 /* that a slot has at hand */
+#define NAME_BYTES  512u /* of a function and its module; longer names are not kept in a slot */
+#define NAME_FIRST  32u	 /* bytes of the name that are in the slot itself */
 #define ROOM_BYTES  (LINE_BYTES + 2 * MAX_INDENT + 16 + NAME_BYTES)
 
 struct name_slot {
@@ -158,7 +158,7 @@ void graph_text_free(struct graph_text *g)
 	free(g);
 }
 
-/* A tracer of latencies may keep calls, too. */
+/* Latency tracers may record calls, too. */
 static const char *tracer_of(const struct graph_text *g)
 {
 	return g->r->latency ? g->r->tracer : "function_graph";
@@ -246,7 +246,7 @@ static inline char *line_room(struct graph_text *g)
 	return out_room(g->o, ROOM_BYTES);
 }
 
-/* A text that is written down here: its length is known when compiled. */
+/* Put a string literal, whose length the compiler knows. */
 #define PUT(p, text) ((char *)memcpy((p), (text), sizeof(text) - 1) + sizeof(text) - 1)
 
 static __attribute__((noinline)) char *put_long_name(struct graph_text *g, char *p, uint64_t addr,
@@ -305,7 +305,7 @@ static char *put_cpu(struct graph_text *g, char *p, unsigned int cpu)
 	return PUT(p, ") ");
 }
 
-/* Another task than on this CPU's last line. */
+/* The lines between two tasks on one CPU. */
 static void put_task_change(struct graph_text *g, const struct record *rec)
 {
 	static const char rule[] = " ------------------------------------------\n";
@@ -521,7 +521,7 @@ static void put_comment(struct graph_text *g, const struct record *rec)
 	out_text(g->o, " */\n");
 }
 
-/* Functions and stacks are no comments: they have lines as under the tracer function. */
+/* Function records and stacks have lines as with the tracer function, not comments. */
 static void put_plain(struct graph_text *g, const struct graph_event *ev)
 {
 	struct record rec = *ev->rec;

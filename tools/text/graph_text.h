@@ -8,7 +8,7 @@
 #include "tools/reader/graph_event.h"
 #include "tools/text/out.h"
 
-/* The options of the kernel that shape it; bits. */
+/* The options of the kernel that change the text; bits. */
 enum graph_option {
 	GRAPH_PRINT_OVERRUN = 1 << 0,
 	GRAPH_PRINT_CPU = 1 << 1,
@@ -31,15 +31,16 @@ enum graph_option {
 	 GRAPH_SLEEP_TIME | GRAPH_GRAPH_TIME)
 
 /*
- * graph_option_set() - set or clear one by its name in options/, `no` before it clears.
- * Return: whether there is one of this name.
+ * graph_option_set() - set an option by its name in options/, or clear it if `no` is before the
+ * name.
+ * Return: whether there is an option of this name.
  */
 bool graph_option_set(uint32_t *options, const char *name);
 
-/* The options that the traced process had on; a source without them has the kernel's defaults. */
+/* The options that were set in the traced process; the kernel's defaults if @r has no options. */
 uint32_t graph_options_of(const struct reader *r);
 
-/* The i-th name; NULL behind the last. */
+/* The name of the i-th option, from 0; NULL behind the last. */
 const char *graph_option_name(unsigned int i);
 
 struct graph_text;
@@ -56,7 +57,7 @@ void graph_text_free(struct graph_text *g);
 /* The lines that begin with '#'. */
 void graph_text_header(struct graph_text *g);
 
-/* An event's line, after those about losses and another task on its CPU. */
+/* Print an event's line, and before it the lines about lost records and a change of task. */
 void graph_text_event(struct graph_text *g, const struct graph_event *ev);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A histogram as the kernel's hist file shows it (6.12). */
+/* The text of the kernel's `hist` file (6.12). */
 #ifndef VESTIGE_TOOLS_HISTOGRAM_TEXT_H
 #define VESTIGE_TOOLS_HISTOGRAM_TEXT_H
 
 #include "tools/area/histogram.h"
 #include "tools/text/out.h"
 
-/* Names for the values of a row. */
+/* How addresses in a histogram are named. */
 struct histogram_names {
 	/*
 	 * Print the function at @addr, with its offset and size if @offset. Return: bytes printed.

@@ -15,20 +15,20 @@
  */
 void json_put(struct out *o, const char *text);
 
-/* Writes objects and arrays: what stands between two members, and their names. */
+/* Writes objects and arrays: brackets, commas and the members' names. All zero but `o`: new. */
 struct json {
 	struct out *o;
-	bool more; /* a comma is due */
+	bool more; /* the next member needs a comma before it */
 };
 
 /*
- * json_open() - begin an object or an array. @name: of the member that it is; NULL: in an array, or the whole.
- * @bracket: '{' or '['; json_close() gets the other one.
+ * json_open() - begin an object or an array. @name: of the member; NULL: it is an element of an
+ * array, or the outermost value. @bracket: '{' or '['; json_close() gets '}' or ']'.
  */
 void json_open(struct json *j, const char *name, char bracket);
 void json_close(struct json *j, char bracket);
 
-/* Members, or with @name NULL elements of an array. json_text(): NULL gives `null`. */
+/* Write a member; with @name NULL an element of an array. json_text(): @text NULL gives `null`. */
 void json_text(struct json *j, const char *name, const char *text);
 void json_number(struct json *j, const char *name, uint64_t n);
 void json_real(struct json *j, const char *name, double v, int digits);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See leak_text.h. The records are in that order already; the stack is the record behind. Each
- * process of a recording has a part. Tests: tests/engine/tracers/kmemtrace.
+ * See leak_text.h. The records are in that order already; a stack is the record behind its sum.
+ * Each process of a recording has a section of the text. Tests: tests/engine/tracers/kmemtrace.
  */
 #include "tools/text/leak_text.h"
 

@@ -8,7 +8,7 @@
 #include "tools/reader/reader.h"
 #include "tools/text/out.h"
 
-/* The record's line, with its newline. Return: whether it has one of that form. */
+/* Print the record's line, with its newline. Return: false: it is no record of mmiotrace. */
 bool mmio_text(const struct reader *r, struct out *o, const struct record *rec);
 
 #endif

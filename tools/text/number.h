@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as text, for the lines that are printed by the million: printf() costs ten times as much.
- * Each function writes at @p and returns the first byte behind; the caller has room for 20 digits
- * or the width, whichever is more. Tests: tests/unit/test_text.c, against printf().
+ * Numbers as text, for lines that are printed by the million: printf() takes ten times as long.
+ * Each function writes at @p and returns the first byte behind the number; the caller has room for
+ * NUMBER_DIGITS or the width, whichever is more. Tests: tests/unit/test_text.c, against printf().
  */
 #ifndef VESTIGE_TOOLS_NUMBER_H
 #define VESTIGE_TOOLS_NUMBER_H

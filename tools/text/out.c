@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See out.h. To write a line into a file costs the kernel 30 ns, about as much as to make it, so
- * long outputs have a thread for that. Tests: tests/unit/test_text.c.
+ * See out.h. The kernel needs 30 ns to write a line to a file, about as long as we need to make it.
+ * So a second thread writes long outputs. Tests: tests/unit/test_text.c.
  */
 #include "tools/text/out.h"
 
@@ -62,8 +62,8 @@ int out_init_sink(struct out *o, int (*sink)(void *arg, const char *text, size_t
 }
 
 /*
- * Full buffers on their way to the thread that writes them. The caller's own is one of them: it is
- * exchanged for an empty one. Handing over costs a lock for 256 KB.
+ * The buffers of the writing thread. The caller fills one and exchanges it for an empty one, which
+ * takes a lock once for 256 KiB.
  */
 struct out_writer {
 	int fd;
@@ -137,7 +137,7 @@ static void writer_free(struct out_writer *w)
 
 void out_beside(struct out *o)
 {
-	/* a person reads slower than any text is made */
+	/* a terminal needs no speed */
 	struct out_writer *w = o->terminal ? NULL : calloc(1, sizeof(*w));
 	bool whole = w != NULL;
 
@@ -157,7 +157,7 @@ void out_beside(struct out *o)
 	o->writer = w;
 }
 
-/* A short output never comes here: what it has waits in the buffers for writer_end(). */
+/* Start the thread. A short output has none: writer_end() writes its buffers. */
 static void writer_start(struct out_writer *w)
 {
 	sigset_t all, old;
@@ -169,7 +169,7 @@ static void writer_start(struct out_writer *w)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The caller's buffer is full: it goes its way. Return: 0 or the first error so far. */
+/* Pass the caller's full buffer on and get an empty one. Return: 0 or the first error so far. */
 static int writer_put(struct out_writer *w, char **buf, size_t bytes)
 {
 	unsigned int i;
@@ -222,7 +222,7 @@ static int write_to(const struct out *o, const char *text, size_t bytes)
 	return o->sink ? o->sink(o->arg, text, bytes) : write_fd(o->fd, text, bytes);
 }
 
-/* The bytes of @text that a terminal may get, of a text of lines. */
+/* How many bytes of @text come before the first that must be escaped. @stay: is not escaped. */
 static size_t plain_lines(const char *text, size_t n, const char *stay)
 {
 	size_t plain = 0;
@@ -259,7 +259,7 @@ static int write_escaped(const struct out *o, const char *text, size_t n)
 	return err ? err : write_to(o, part, used);
 }
 
-/* Of the FILE: all of the text is taken, or an error. */
+/* The write function of the FILE: takes all of the text, or fails. */
 static ssize_t write_stdout(void *cookie, const char *text, size_t bytes)
 {
 	const struct out o = {.fd = STDOUT_FILENO};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A large buffer in front of a file descriptor or a function. The first error is kept and
- * everything after it is dropped, so that a printer needs to look once a while only.
+ * A large buffer in front of a file descriptor or a function. After the first error, which is kept,
+ * all output is dropped, so a printer needs to check for errors only from time to time.
  */
 #ifndef VESTIGE_TOOLS_OUT_H
 #define VESTIGE_TOOLS_OUT_H
@@ -30,31 +30,30 @@ struct out {
 };
 
 /*
- * out_terminal() - what is written to stdout from now on is for a terminal, or a pager in front of one: an
- * out on it, and the FILE of that name, escape control bytes that are in the text, newlines and
- * tabs apart. main() begins it; a command that draws on the terminal itself ends it.
+ * out_terminal() - from now on stdout is a terminal, or a pager in front of one: a struct out on it
+ * and the FILE stdout escape control bytes in the text, except newlines and tabs. main() switches
+ * it on; a command that draws on the terminal itself switches it off.
  */
 void out_terminal(bool on);
-/* Whether it is. */
+/* Whether out_terminal() is on. */
 bool out_is_terminal(void);
 
-/* Return: 0 or -ENOMEM. */
+/* Output to the descriptor @fd, which stays the caller's. Return: 0 or -ENOMEM. */
 int out_init(struct out *o, int fd);
 /*
- * out_beside() - from now on a thread of its own writes to the file descriptor, once there is more
- * than OUT_BUFFERS of text. An error is then seen as much later. Where no thread could be had the
- * caller writes.
+ * out_beside() - let a second thread write to the file descriptor, once there is more text than
+ * OUT_BUFFERS buffers hold. The caller then sees an error later, by that much text. If the thread
+ * cannot be created, the caller writes.
  */
 void out_beside(struct out *o);
-/* The same as out_init() in front of @sink. */
+/* As out_init(), but the text goes to @sink. */
 int out_init_sink(struct out *o, int (*sink)(void *arg, const char *text, size_t bytes), void *arg);
 /* Write what is left and free the buffer. Return: 0 or the first error. */
 int out_end(struct out *o);
 /*
- * out_end_stdout() - the same of an output on stdout, after @err, which is passed on if it is not
- * 0.
- * @what: names it in the error: "cannot write WHAT". A closed pipe is no error. Return: 0 or -errno
- * with fail() set.
+ * out_end_stdout() - out_end() for an output on stdout.
+ * @err: the result so far; returned if it is not 0. @what: names the output in the error: "cannot
+ * write WHAT". A closed pipe is no error. Return: 0 or -errno with fail() set.
  */
 int out_end_stdout(struct out *o, int err, const char *what);
 void out_flush(struct out *o);
@@ -64,19 +63,19 @@ void out_write(struct out *o, const char *text, size_t bytes);
 void out_text(struct out *o, const char *text);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* @text, @n bytes, in a line of its own or in one of ours: all control bytes are escaped. */
+/* @text, @n bytes, as a part of a line: all control bytes are escaped, newlines too. */
 void out_safe(struct out *o, const char *text, size_t n);
-/* The same for a text of lines: its newlines and tabs stay. */
+/* The same for a text of several lines: its newlines and tabs stay. */
 void out_safe_lines(struct out *o, const char *text, size_t n);
 /*
- * out_string() - a program's string in a text whose bytes are the kernel's: out_safe() where that is for a
- * terminal, else as it is. Tabs stay.
+ * out_string() - a program's string in a text that has the kernel's form: as it is, except that on
+ * a terminal control bytes other than tabs are escaped.
  */
 void out_string(struct out *o, const char *text, size_t n);
 
 /*
- * Room for @bytes, at most OUT_BYTES, in one piece; out_done() with the first byte behind what was
- * put there.
+ * out_room() - room for @bytes, at most OUT_BYTES, in one piece. The caller writes there and calls
+ * out_done() with @end, the first byte behind its text.
  */
 static inline char *out_room(struct out *o, size_t bytes)
 {

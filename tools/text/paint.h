@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Colours for the texts that commands print, by the form that their lines have. */
+/* Colours for the text that commands print; the form of a line decides which. */
 #ifndef VESTIGE_TOOLS_PAINT_H
 #define VESTIGE_TOOLS_PAINT_H
 
 #include "tools/text/out.h"
 
 /*
- * paint_line() - @text with the escape sequences of a terminal between its characters, which stay as they
- * are. Headings (#) are bold, comments dim, an event's name is cyan, times of 1 ms and longer yellow, of
- * 1 s and longer red. @text: @bytes of one line, without its newline, which is not put either.
+ * paint_line() - print @text with a terminal's escape sequences for colours. Headings (#) are bold,
+ * comments dim, an event's name is cyan, times from 1 ms on are yellow, from 1 s on red.
+ * @text: one line of @bytes, without a newline; none is printed.
  */
 void paint_line(struct out *o, const char *text, size_t bytes);
 

@@ -10,9 +10,9 @@
 #define PRINTK_TEXT_BYTES 4096u
 
 /*
- * printk_text_take() - change such a record to the RECORD_PRINT that it means; its event
- * stays. @rec: changed if this returns true; else it is another record, and unchanged. @text: room
- * for the record's text, PRINTK_TEXT_BYTES.
+ * printk_text_take() - change such a record to a RECORD_PRINT with its text; its event stays.
+ * @rec: changed if true is returned. @text: PRINTK_TEXT_BYTES of room for the record's text.
+ * Return: false: @rec is another kind of record, and unchanged.
  */
 bool printk_text_take(struct reader *r, struct record *rec, char *text);
 

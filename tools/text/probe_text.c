@@ -29,7 +29,7 @@ static int64_t load_signed(const char *data, unsigned int bytes)
 	return (int64_t)(load(data, bytes) << unused) >> unused;
 }
 
-/* A symbol goes up to the next one, the last to a page. */
+/* A symbol ends where the next one begins, the last one with its page. */
 void place_put_sized(struct out *o, struct symbols *s, uint64_t addr)
 {
 	const struct symbol *sym = symbols_find(s, addr);
@@ -118,7 +118,9 @@ static const char *skip_attached(const char *format)
 	return p + 1;
 }
 
-/* Whether it begins as a probe's format does; *@rest: what is behind the places. */
+/*
+ * Whether the print format begins as a probe's does. *@rest: set to the text behind the addresses.
+ */
 static bool is_probe(const struct tep_event *ev, const char **rest, bool *is_return)
 {
 	const struct tep_format_field *f = ev->format.fields;
@@ -197,7 +199,7 @@ static void put_args(struct out *o, const char *p, const struct tep_format_field
 	}
 }
 
-/* The tracepoint of a probe whose tracepoint has no place in the program. */
+/* The name of a probe's tracepoint, if the tracepoint has no address in the program. */
 static bool put_event_place(struct out *o, const struct tep_event *ev, uint64_t at)
 {
 	const struct tep_event *of =

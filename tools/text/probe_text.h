@@ -11,8 +11,8 @@
 
 /*
  * probe_text() - ` (work+0x0/0x40) n=1 s="a"`, from the first parenthesis on.
- * @data: the record, whose fields were found to lie inside it.
- * Return: whether it was written: false: the event is none of a probe.
+ * @data: the record; the caller has checked that its fields lie inside it.
+ * Return: false: it is no event of a probe, and nothing was written.
  */
 bool probe_text(struct out *o, const struct tep_event *ev, const char *data, struct symbols *s);
 

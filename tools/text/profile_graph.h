@@ -12,7 +12,7 @@
 #define PROFILE_MAX_KEYS 8
 
 struct profile_options {
-	const char *sort; /* as it was given, NULL not */
+	const char *sort; /* the argument of --sort, NULL none */
 	enum call_sort keys[PROFILE_MAX_KEYS];
 	unsigned int nr_keys;
 	enum call_table_by by;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See replay.h. Lines are in the order of time, so the line of an entry must wait until it is known
- * whether a call follows beneath it (`f() {`) or not (`f();`, with its duration): lines wait in a
- * ring, and are printed up to the first that is not known. Where a call waits until the ring is
- * full, it is opened: with -t too, since it may be long.
+ * whether a call follows beneath it (`f() {`) or not (`f();`, with its duration). Lines wait in a
+ * ring, and are printed up to the first that is not decided. If the ring is full, the first one is
+ * printed as `f() {`, with -t too, since the call may be long.
  *
  * A call's line is known by its number, in the lower half of struct call's data. Costs 40 to 60 ns
  * a line. Tests: tests/cli/test_views.py.
@@ -54,7 +54,7 @@ struct line {
 	};
 };
 
-/* The innermost shown call of a thread, or that there was one. */
+/* The innermost shown call of a thread. */
 struct innermost {
 	int32_t tid;
 	uint32_t level; /* of what is beneath it */
@@ -291,7 +291,7 @@ static void take_args(struct replay *p, uint64_t number, const struct record *re
 	v->has_args = true;
 }
 
-/* A call that it jumped to ends with the same record, and has the same result. */
+/* A call that ended in a tail call has the same exit record as the callee, and the same result. */
 static void take_retval(struct replay *p, uint64_t number, const struct record *rec)
 {
 	struct values *v = p->values ? values_at(p, number) : NULL;

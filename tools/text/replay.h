@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The graph of calls as text, a line an entry and an exit, calls without shown calls in one line.
+ * `vestige replay`: calls as text, a line for the entry and one for the exit. A call that shows no
+ * call inside it has one line.
  */
 #ifndef VESTIGE_TOOLS_REPLAY_H
 #define VESTIGE_TOOLS_REPLAY_H

@@ -69,7 +69,7 @@ static const char *task_name(const struct sched_text *t, int32_t pid, char to[40
 	return to;
 }
 
-/* An object of the array begins: its thread. */
+/* Begin an object of the array, with the members for the thread. */
 static void begin_json(struct sched_text *t, int32_t pid)
 {
 	out_text(t->o, t->any ? ",\n{" : "{");
@@ -85,7 +85,7 @@ static void put_json_number(struct sched_text *t, const char *name, uint64_t n)
 	out_printf(t->o, ", \"%s\": %" PRIu64, name, n);
 }
 
-/* The last one of an object. */
+/* The last member of an object, and its end. */
 static void end_json(struct sched_text *t, const char *name, const char *text)
 {
 	out_printf(t->o, ", \"%s\": ", name);

@@ -9,8 +9,8 @@
 enum sched_view { SCHED_LATENCY, SCHED_MAP, SCHED_TIMEHIST, SCHED_WAITS, SCHED_OFFCPU };
 
 /*
- * sched_print() - read all of @r and print a view of it. @json: as an array of objects, with times in
- * nanoseconds; not of map. Return: 0 or -errno with fail() set.
+ * sched_print() - read all of @r and print a view of it. @json: as an array of objects, with times
+ * in nanoseconds; SCHED_MAP has no such form. Return: 0 or -errno with fail() set.
  */
 int sched_print(struct reader *r, enum sched_view view, bool json, struct out *o);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums by a text: samples of a stack, times by the object that a thread waited for. */
+/* Sums by a text: the number of samples by stack, waiting times by the object waited for. */
 #ifndef VESTIGE_TOOLS_SUMS_H
 #define VESTIGE_TOOLS_SUMS_H
 
@@ -12,7 +12,7 @@ struct sum {
 	char *key;
 	int32_t pid;
 	uint64_t nr, total;
-	uint64_t max, max_at; /* the largest amount, and where it was */
+	uint64_t max, max_at; /* the largest amount, and the @at of its sums_add() */
 };
 
 /* All zero: empty. */

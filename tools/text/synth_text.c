@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See synth_text.h. Their print format has commas between the fields, which the kernel's trace has
- * not, and __get_stacktrace(), which not every libtraceevent knows; so each field is printed here,
- * as its conversion says. An event is a synthetic one when it is in their system and its print
- * format is `FIELD=%CONVERSION` for each field.
+ * See synth_text.h. The print format of these events has commas between the fields, which the
+ * kernel's trace does not print, and __get_stacktrace(), which not every libtraceevent knows. So
+ * each field is printed here, by its conversion. An event is synthetic if its system is the one of
+ * synthetic events and its print format is `FIELD=%CONVERSION` for each field.
  *
  * Costs: nothing to other events but one comparison of names. Tests: tests/engine/events/synth.
  */
@@ -28,7 +28,7 @@ static int64_t load_signed(const char *data, const struct tep_format_field *f)
 	return (int64_t)(load(data, f) << unused) >> unused;
 }
 
-/* The conversion of @f at *@p, which moves behind it; of no bytes: there is none. */
+/* The length of the conversion of @f at *@p, which moves behind it; 0: there is none. */
 static size_t conversion_of(const char **p, const struct tep_format_field *f)
 {
 	const char *at = *p;

@@ -10,9 +10,9 @@
 #include "tools/text/out.h"
 
 /*
- * synth_text() - `lat=12 pid=100 comm=app`. @data: the record, whose fields were found to lie
- * inside it. @verbose: with each conversion before it. Return: whether it was written: false: the
- * event is no synthetic one.
+ * synth_text() - `lat=12 pid=100 comm=app`. @data: the record; the caller has checked that its
+ * fields lie inside it. @verbose: print each field's conversion before the field.
+ * Return: false: it is no synthetic event, and nothing was written.
  */
 bool synth_text(struct out *o, const struct tep_event *ev, const char *data, struct symbols *s,
 		bool verbose);

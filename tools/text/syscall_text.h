@@ -10,8 +10,8 @@
 
 /*
  * syscall_text() - `sys_close(fd: 3)`, `sys_close -> 0x0`, in place of the event's name and its
- * text. @data: the record, whose fields were found to lie inside it. @verbose: with the arguments'
- * types. Return: whether it was written: false: the event is none of the system syscalls.
+ * text. @data: the record; the caller has checked that its fields lie inside it. @verbose: with the
+ * arguments' types. Return: false: it is no event of the system syscalls, and nothing was written.
  */
 bool syscall_text(struct out *o, const struct tep_event *ev, const char *data, bool verbose);
 

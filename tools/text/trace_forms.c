@@ -44,7 +44,7 @@ static void put_raw(struct out *o, const struct record *rec, bool context)
 	if (rec->kind == RECORD_FUNCTION) {
 		out_printf(o, "%" PRIx64 " %" PRIx64 "\n", rec->ip, rec->parent_ip);
 	} else if (rec->kind == RECORD_PRINT) {
-		/* a record that had binary arguments shows it, as in the kernel */
+		/* as in the kernel, a record that had binary arguments is marked with '#' */
 		out_printf(o, type_of(rec) != TYPE_PRINT ? ": %" PRIx64 " : " : "# %" PRIx64 " ",
 			   rec->ip);
 		out_string(o, rec->data, rec->data_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A record otherwise than in the default format: as the options raw, hex, bin and fields print it,
- * and the columns of latency-format before its text.
+ * Forms of a record other than the default one: those of the options raw, hex, bin and fields, and
+ * of latency-format, which has other columns before the text.
  */
 #ifndef VESTIGE_TOOLS_TRACE_FORMS_H
 #define VESTIGE_TOOLS_TRACE_FORMS_H
@@ -29,7 +29,7 @@ void trace_form_put(const struct reader *r, struct out *o, const struct record *
 void trace_fields_put(const struct reader *r, struct out *o, const struct record *rec);
 
 /*
- * Latency-format: a line has the time to the next one, so it is printed when that comes.
+ * Latency-format: a line shows the time to the next line, so it is printed when that one comes.
  */
 struct trace_latency;
 
@@ -46,11 +46,14 @@ void trace_latency_lines(const struct reader *r, struct out *o, const char *trac
 /* The lines that begin with `#`, behind the first two. @in_buffer, @written: counts of records. */
 void trace_latency_header(struct trace_latency *l, uint64_t in_buffer, uint64_t written);
 
-/* The next record: print the one that waits. trace_latency_hold(): keep this one. */
+/*
+ * For each record call these in turn: trace_latency_next() prints the line that waits,
+ * trace_latency_hold() keeps this record; then its text is written to trace_latency_body().
+ */
 void trace_latency_next(struct trace_latency *l, const struct record *rec);
 void trace_latency_hold(struct trace_latency *l, const struct record *rec);
 
-/* Where the text of the record that is kept is to be put. */
+/* The buffer for the text of the record that is kept. */
 struct out *trace_latency_body(struct trace_latency *l);
 
 /* There are no more records for now: print the one that waits. */

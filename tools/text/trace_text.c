@@ -54,10 +54,10 @@ struct trace_text {
 	struct trace_latency *latency; /* NULL: not this format */
 	bool is_mmio;		       /* the tracer has lines of its own */
 	bool plain_lines;	       /* none of the four above changes a line */
-	bool annotate; /* something was overwritten: say where each CPU's records start */
+	bool annotate; /* records were overwritten: print `buffer started` for each CPU */
 	bool *started; /* a CPU each */
 	bool any;      /* a line was printed */
-	uint64_t sec;  /* whose text is below */
+	uint64_t sec;  /* the second whose text is below */
 	uint32_t sec_bytes;
 	char sec_text[NUMBER_DIGITS + 2];
 	char hex[2][HEX_BYTES]; /* functions without a symbol: this one's and its parent's */

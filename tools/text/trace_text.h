@@ -21,10 +21,13 @@ void trace_text_free(struct trace_text *t);
 /* The lines that begin with '#'. */
 void trace_text_header(struct trace_text *t);
 
-/* As trace_pipe prints: nothing is said where a CPU's records start. */
+/* Print as trace_pipe does: no line `CPU:N buffer started`. */
 void trace_text_pipe(struct trace_text *t);
 
-/* A record's line, after those about losses and the CPU's start where they are due. */
+/*
+ * Print a record's line, and before it the lines about lost records and the start of a CPU's
+ * buffer.
+ */
 void trace_text_record(struct trace_text *t, const struct record *rec);
 
 /*

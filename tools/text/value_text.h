@@ -19,7 +19,7 @@ void value_text_free(struct value_text *v);
 
 /*
  * value_text_args() - `(a=0x1, b=-2, c=...)`: integers with a sign decimal, others hexadecimal,
- * enums by name, `...` for a value in none of the registers; without DWARF the six registers in
+ * enums by name, `...` for a value that no register holds; without DWARF the six registers in
  * hexadecimal. @ip: the function. @args: see record_arg().
  */
 void value_text_args(struct value_text *v, struct out *o, uint64_t ip, const void *args);
@@ -28,8 +28,8 @@ void value_text_args(struct value_text *v, struct out *o, uint64_t ip, const voi
 bool value_text_is_void(struct value_text *v, uint64_t ip);
 
 /*
- * value_text_result() - the function's result; without DWARF as the kernel prints it: hexadecimal,
- * but for what looks like -errno. @hex: hexadecimal always.
+ * value_text_result() - the function's result. Without DWARF it has the kernel's form: hexadecimal,
+ * but a value that looks like -errno is decimal. @hex: always hexadecimal.
  */
 void value_text_result(struct value_text *v, struct out *o, uint64_t ip, uint64_t value, bool hex);
 

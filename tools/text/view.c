@@ -44,7 +44,10 @@ int view_choose_cpus(struct view *v, const char *list)
 	return 0;
 }
 
-/* Do the times of @further compare with the first buffer's? A process's local clock is CLOCK_MONOTONIC. */
+/*
+ * Do the times of @further compare with the first buffer's? A process's local clock is
+ * CLOCK_MONOTONIC.
+ */
 static bool is_on_one_clock(const struct reader *r, const struct reader *further)
 {
 	bool ours = false;
@@ -55,7 +58,7 @@ static bool is_on_one_clock(const struct reader *r, const struct reader *further
 	       (ours && !strcmp(r->clock, "local") && !strcmp(further->clock, "mono"));
 }
 
-/* Facts about the buffers without which the view misleads. */
+/* Notes on the buffers without which a user would misread the view. */
 static void note_buffers(const struct reader *r)
 {
 	unsigned int with_calls = r->graph;
@@ -213,7 +216,7 @@ static int take_run(struct view *v, struct calls *calls, const struct run *run)
 
 #define PART_RECORDS 256u /* of a run, between two looks at whether a part is full */
 
-/* The first @nr records of @run, which loses them. */
+/* Remove the first @nr records from @run and return them. */
 static struct run take_first(struct run *run, unsigned int nr)
 {
 	struct run first = *run;
@@ -263,7 +266,10 @@ static int take_cut_run(struct view *v, struct calls *calls, struct run *run, ui
 	return ret;
 }
 
-/* The time of the first record that is shown: the change to a stack that comes before its first call is not. */
+/*
+ * The time of the first record that is shown: the change to a stack that comes before its first
+ * call is not.
+ */
 static uint64_t shown_ts(const struct run *run)
 {
 	unsigned int i = 0;
@@ -274,7 +280,7 @@ static uint64_t shown_ts(const struct run *run)
 	return run_ts(run, i);
 }
 
-/* The first run is there: the range may count from its time. */
+/* Called with the first run, since the range may count from its time. */
 static void find_cuts(struct view *v, const struct run *run)
 {
 	v->first_ts = shown_ts(run);
@@ -369,7 +375,7 @@ uint64_t view_lost_calls(const struct view *v)
 	return sum;
 }
 
-/* Calls are not fewer for these losses. */
+/* A note on lost events; no calls were lost. */
 static void note_lost_events(const struct view *v, unsigned int buffer)
 {
 	const char *name = reader_buffer_name(v->r, buffer);

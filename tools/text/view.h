@@ -18,7 +18,7 @@
 struct calls;
 struct runs;
 
-/* Where a reading is, of view_begin(). */
+/* The state of view_begin() and view_step(). */
 struct view_walk {
 	struct runs *runs;
 	struct calls *calls;
@@ -65,8 +65,8 @@ struct view {
 	 */
 	bool cuts;
 	/*
-	 * Asked every few records: are the calls to be cut here? Then part_next() is called in the
-	 * middle. NULL: there is one part.
+	 * Called every few records; true: the part is full. Then the calls are cut here, and
+	 * part_next() is called between the two parts. NULL: there is one part.
 	 */
 	bool (*part_full)(void *arg);
 	void (*part_next)(void *arg);
@@ -76,25 +76,27 @@ struct view {
 	struct view_walk walk;
 };
 
-/* A view of nothing yet. */
+/* Initialise @v; view_open() or view_use() follows. */
 void view_init(struct view *v);
 
 /*
- * view_use() - the view is of @r from now on, which is open; it owns it. Return: 0 or -errno with
- * fail() set. Either way view_close().
+ * view_use() - make a view of @r, an open reader; the view owns it. Return: 0 or -errno with fail()
+ * set. Either way the caller calls view_close().
  */
 int view_use(struct view *v, struct reader *r);
 /*
- * view_choose_cpus() - the view is of some CPUs, once it is open.
+ * view_choose_cpus() - restrict an open view to some CPUs.
  * @list: `0,2-3`. Return: 0 or -errno with fail() set: EINVAL.
  */
 int view_choose_cpus(struct view *v, const char *list);
-/* Fail where the recording has no calls with entry and exit. Return: 0 or -EINVAL with fail() set. */
+/*
+ * Fail where the recording has no calls with entry and exit. Return: 0 or -EINVAL with fail() set.
+ */
 int view_must_have_calls(const struct view *v);
 
 /*
  * view_open() - open the file and make the filter. Return: 0 or -errno with fail() set. Either way
- * view_close().
+ * the caller calls view_close().
  */
 int view_open(struct view *v);
 /* The same of a recording that must have calls with entry and exit. */
@@ -102,9 +104,10 @@ int view_open_calls(struct view *v);
 void view_close(struct view *v);
 
 /*
- * view_lost_calls() - how many records of the buffers that have calls with entry and exit were lost, once
- * they are read; of all buffers if none has any. Losses of the other buffers, as the kernel's events,
- * do not make calls fewer. Return: a number, or RECORD_LOST_UNKNOWN.
+ * view_lost_calls() - how many records were lost in the buffers that have calls with entry and
+ * exit, or in all buffers if none has calls. Valid after the reading. Lost records of other
+ * buffers, such as the kernel's events, are not lost calls. Return: a number, or
+ * RECORD_LOST_UNKNOWN.
  */
 uint64_t view_lost_calls(const struct view *v);
 
@@ -119,9 +122,9 @@ bool view_has_filters(const struct view *v);
 int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *err);
 
 /*
- * The same a run of records at a time. view_begin() - before the first one. view_step() - report the
- * calls of the next run. view_finish() - after the last one: calls that are open end there.
- * view_end() - free what view_begin() made, also after it has failed.
+ * The same, one run of records at a time. view_begin() - before the first run. view_step() - report
+ * the calls of the next run. view_finish() - after the last run: open calls end there. view_end() -
+ * free what view_begin() made, also after it has failed.
  * Return: 0 or -errno with fail() set; of view_step() 1, and 0 at the end.
  */
 int view_begin(struct view *v, const struct calls_ops *ops, void *arg);

@@ -74,7 +74,9 @@ static bool has_two_cpus(void)
 	return !sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) > 1;
 }
 
-/* Whether something is done besides with each record or with open calls. */
+/*
+ * Whether a half can be read alone: no callback, cut or choice of CPUs needs all records in order.
+ */
 static bool is_plain(const struct view *v)
 {
 	return !v->cpus && !v->other && !v->gap && !v->progress && !v->nr_of_cpu && !v->cuts &&

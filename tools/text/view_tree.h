@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree of a view's calls, made by two threads where that goes. */
+/* The tree of a view's calls, made by two threads if possible. */
 #ifndef VESTIGE_TOOLS_VIEW_TREE_H
 #define VESTIGE_TOOLS_VIEW_TREE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text within XML and HTML. */
+/* Text in XML and HTML. */
 #ifndef VESTIGE_TOOLS_XML_H
 #define VESTIGE_TOOLS_XML_H
 
