@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outside's half of abi/agent.h: one connection, one request, one reply. The socket is reached
- * through the folder's descriptor, so that nothing else can be put in its place and its path may be
- * long. A process that starts has no socket yet: it is waited for. A stopped process does not
- * answer: after some seconds that is the error. Tests: tests/cli/test_control.py.
+ * The tools' side of abi/agent.h: one connection, one request, one reply. The socket is opened
+ * through the folder's descriptor, so the folder cannot be replaced meanwhile, and its path may be
+ * long. A process that starts has no socket yet, so this waits for it. A stopped process does not
+ * answer; that is an error after some seconds. Tests: tests/cli/test_control.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@
 #include "tools/target/probe_names.h"
 #include "tools/target/image.h"
 
-#define TIMEOUT_MS 2000 /* of a process that is stopped; */
-#define MORE_MS	   8000 /* one that is not may be starved of CPU */
+#define TIMEOUT_MS 2000 /* for a stopped process */
+#define MORE_MS	   8000 /* in addition, for one that runs: it may get little CPU time */
 #define RETRY_MS   10
 #define ENDS_MS	   1000
 
@@ -57,7 +57,7 @@ static int silent(const struct image *t)
 	return fail(ETIMEDOUT, "process %d is stopped or hangs", t->pid);
 }
 
-/* The time is over: is there a reason to go on waiting? Once. */
+/* After a timeout: should the caller wait for another MORE_MS? At most once. */
 static bool go_on(struct patience *w)
 {
 	if (w->extended || image_stopped(w->t->pid) || !image_lives(w->t->pid, w->t->start))
@@ -128,7 +128,7 @@ static int try_connect(const struct image *t)
 	return err;
 }
 
-/* Is another area in the place of ours? Then the process runs another program by now. */
+/* Has the area been replaced by another? Then the process runs another program now (exec). */
 static bool is_replaced(const struct image *t)
 {
 	struct stat st;
@@ -148,7 +148,7 @@ static int reach(const struct image *t, struct patience *w)
 	for (;;) {
 		fd = try_connect(t);
 		/*
-		 * asked after connect(): the agent is not the one of a program that took its place
+		 * checked after connect(): the agent must not be the one of a later program
 		 */
 		if (is_replaced(t)) {
 			if (fd >= 0)
@@ -180,7 +180,7 @@ static int reach(const struct image *t, struct patience *w)
 	return fd;
 }
 
-/* The connection broke: does the process end? One that is killed takes a while for it. */
+/* After a broken connection: does the process end? A killed process needs a while to end. */
 static bool ends(const struct image *t)
 {
 	for (int ms = 0; image_lives(t->pid, t->start); ms += RETRY_MS) {
@@ -306,7 +306,7 @@ bool image_is_marker(const char *file)
 	return !strcmp(name, "trace_marker") || !strcmp(name, "trace_marker_raw");
 }
 
-/* The data of thread @tid; an ended thread has no name. */
+/* Fill in @w for thread @tid; an ended thread has no name. */
 static void describe_writer(int tid, struct agent_writer *w)
 {
 	char path[64], line[128];

@@ -26,25 +26,25 @@ struct agent_dir_listing {
 
 #define AGENT_DIR_NO_GEN 1u
 
-/* Folders that are known. Zero at first; under a lock of its owner's. */
+/* The cached folders of one process. Zero at first; the owner's lock protects it. */
 struct agent_dir {
-	uint32_t gen; /* of the process's files, when they were read: even */
+	uint32_t gen; /* generation of the process's files when they were read: even */
 	struct agent_dir_listing *dirs[AGENT_DIR_BUCKETS];
-	struct agent_dir_listing *once; /* what was read at no such gen */
+	struct agent_dir_listing *once; /* read while gen was odd: not cached */
 };
 
-/* agent_dir_find() - a folder that was kept at @gen; NULL: it is not known, or not any more. */
+/* agent_dir_find() - a folder that was cached at @gen; NULL: it is not cached, or outdated. */
 const struct agent_dir_listing *agent_dir_find(struct agent_dir *b, uint32_t gen, const char *path);
 
 /*
- * agent_dir_listing_new() - a folder from the text of AGENT_LIST, which it then owns.
- * Return: to be given to agent_dir_keep(); NULL without memory.
+ * agent_dir_listing_new() - parse a folder. @text: the answer to AGENT_LIST, malloced; the listing
+ * owns it. Return: the listing, for agent_dir_keep(), which owns it then; NULL without memory.
  */
 struct agent_dir_listing *agent_dir_listing_new(const char *path, char *text);
 const struct agent_dir_file *agent_dir_listing_file(const struct agent_dir_listing *d,
 						    const char *name);
 
-/* Keep @d, which was asked for at @gen; if that is odd, until the next call alone. */
+/* Cache @d, which was read at @gen. If @gen is odd, @d is valid only until the next call. */
 void agent_dir_keep(struct agent_dir *b, uint32_t gen, struct agent_dir_listing *d);
 void agent_dir_forget(struct agent_dir *b);
 

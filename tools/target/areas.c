@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See areas.h. A folder's time of change shows whether a name came or went. It is as coarse as the
- * clock's tick: a listing made within the tick of a change is made again. Any thread; the lock is
- * taken last. Tests: tests/tracefs/test_sessions.py.
+ * See areas.h. A folder's mtime shows whether a file was added or removed. Its resolution is a
+ * clock tick, so a listing that was made within a tick of a change is made again. Any thread; the
+ * lock is taken last. Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/target/areas.h"
 
@@ -28,9 +28,9 @@
 struct folder {
 	unsigned int uid;
 	struct areas_dir dir;
-	struct stat st; /* as it was when it was read */
-	bool settled;	/* what is younger has another time */
-	bool absent;	/* there was none */
+	struct stat st; /* of the folder when it was read */
+	bool settled;	/* a later change will change the mtime */
+	bool absent;	/* there was no folder */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,7 +73,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Of a folder that is known: is it as it was when it was read? */
+/* Is a known folder unchanged since it was read? */
 static bool is_unchanged(const struct folder *f)
 {
 	struct stat st;
@@ -91,7 +91,7 @@ static struct folder *folder_of(unsigned int uid)
 	return NULL;
 }
 
-/* Take in a folder, if there is one. Return: whether it is new here. */
+/* Add the folder of @uid to the known ones, if it exists. Return: whether it was added. */
 static bool add_folder(unsigned int uid)
 {
 	if (folder_of(uid) || nr_folders == MAX_FOLDERS)
@@ -201,7 +201,7 @@ static void read_folder(struct folder *f, struct list *l)
 		close(fd);
 }
 
-/* Locked. Return: whether `last` is what there is. */
+/* Locked. Return: whether the list `last` is up to date. */
 static bool is_current(void)
 {
 	const char *env = getenv("VESTIGE_DIR");

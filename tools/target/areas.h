@@ -10,8 +10,8 @@
 struct area_file {
 	int pid;
 	unsigned long long start;
-	unsigned int uid;  /* whose folder */
-	ino_t ino;	   /* exec puts another file in its place */
+	unsigned int uid;  /* owner of the folder */
+	ino_t ino;	   /* differs after exec, which makes a new file of the same name */
 	char instance[64]; /* "": the process itself, which comes before its instances */
 };
 
@@ -29,7 +29,7 @@ struct areas {
 struct areas *areas_now(void);
 void areas_put(struct areas *a);
 
-/* Order of two files, whatever they are by now: negative, 0 or positive. */
+/* Order of two files by the fields above alone: negative, 0 or positive. */
 int areas_compare(const struct area_file *a, const struct area_file *b);
 
 /*
@@ -39,7 +39,7 @@ int areas_compare(const struct area_file *a, const struct area_file *b);
 void areas_report(void (*say)(const char *line));
 
 /*
- * areas_open() - one of them as an image.
+ * areas_open() - open an area of the list as an image.
  * @t: on success to be closed with image_close(). Return: 0 or -errno.
  */
 int areas_open(const struct area_file *file, struct image *t);

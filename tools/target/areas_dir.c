@@ -57,19 +57,19 @@ static int refuse_path(int err, const char *path)
 	}
 }
 
-/* A file like an area can be made, and memory for it had. */
+/* Check that a file of an area's size can be made, with memory for it. */
 static int try_room(const struct areas_dir *dir)
 {
 	struct rlimit limit;
 	char name[64];
 	int fd, err = 0;
 
-	/* to try it would be the end, by SIGXFSZ */
+	/* trying it would kill this process by SIGXFSZ */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < MIN_ROOM_BYTES)
 		return fail(EFBIG,
 			    "the limit on the size of files is too low for an area: raise it "
 			    "(`ulimit -f`)");
-	/* without a name nothing is left, whatever ends us */
+	/* a file without a name is removed even if this process is killed */
 	fd = openat(dir->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
 		snprintf(name, sizeof(name), ".room.%d", getpid());
@@ -172,7 +172,9 @@ int areas_dir_find(struct areas_dir *dir, unsigned int uid)
 	return err;
 }
 
-/* The folder is the default one: VESTIGE_DIR in the process's environment is a path below its root. */
+/*
+ * The folder is the default one: VESTIGE_DIR in the process's environment is a path below its root.
+ */
 int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid)
 {
 	struct stat st;

@@ -13,17 +13,17 @@ struct areas_dir {
 };
 
 /*
- * areas_dir_open() - find, make if need be, and check the folder: ours alone, no link, and with
- * room for an area.
+ * areas_dir_open() - find or make the folder and check it: it is this user's alone, no link, and
+ * has room for an area.
  * @dir: on success to be closed with areas_dir_close().
  * Return: 0 or -errno with fail() set: a line that names the folder and the remedy.
  */
 int areas_dir_open(struct areas_dir *dir);
 
 /*
- * areas_dir_find() - the folder as it is: nothing is made and no room is needed. @uid: its owner;
- * only root may ask for another user's. For root, a folder that VESTIGE_DIR names may have any
- * owner. Return: as areas_dir_open(); -ENOENT without fail() when there is no folder.
+ * areas_dir_find() - open the folder if it exists; it may be full. @uid: its owner; only root may
+ * open another user's. For root, a folder that VESTIGE_DIR names may have any owner. Return: as
+ * areas_dir_open(); -ENOENT without fail() when there is no folder.
  */
 int areas_dir_find(struct areas_dir *dir, unsigned int uid);
 
@@ -33,7 +33,7 @@ int areas_dir_find(struct areas_dir *dir, unsigned int uid);
  */
 int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid);
 
-/* Remove an area, and the socket of its process's agent if @ended. No error: it may be gone. */
+/* Remove an area, and its agent's socket if the process has @ended. A missing file is no error. */
 void areas_dir_remove(int dirfd, const char *name, bool ended);
 
 void areas_dir_close(struct areas_dir *dir);

@@ -4,9 +4,10 @@
  *
  *	KIND NAME START BYTES PATH\n
  *
- * and BYTES of what the control file held. KIND is s (a file that was set), i (an instance that was
- * made) or a (the write that undoes an addition to a file); NAME is the target's; START is when its process
- * started, as process ids are used again. A row is written before the change is made. Tests: tests/cli/test_top.py.
+ * and behind it BYTES of the control file's old contents. KIND is s (a file that was set), i (an
+ * instance that was made) or a (an addition to a file: then the text is the write that undoes it).
+ * NAME is the target's. START is the start time of its process, since PIDs are used again. A row is
+ * written before the change is made. Tests: tests/cli/test_top.py.
  */
 #include "tools/target/borrowed.h"
 
@@ -71,7 +72,7 @@ static unsigned long long start_of(const struct target *t)
 	return t->ops == &process_ops ? ((const struct process *)t)->image.start : 0;
 }
 
-/* @text: taken. */
+/* Add a row, to the file too. @text: malloced, owned by @b then in any case. */
 static int keep(struct borrowed *b, char kind, const struct target *t, const char *path, char *text)
 {
 	struct row *rows = reallocarray(b->rows, b->nr + 1, sizeof(*rows)), *r;
@@ -128,7 +129,9 @@ int borrowed_add(struct borrowed *b, struct target *t, const char *path, const c
 	return err ? err : target_write(t, path, text, strlen(text), false);
 }
 
-/* A list of functions reads as comments and lines; what is written back is the lines. */
+/*
+ * Write a file's old text back. The text of a list of functions has comments, which are left out.
+ */
 static int put_text(struct target *t, const char *path, const char *text)
 {
 	const char *size = strstr(text, "expanded: ");
@@ -214,7 +217,7 @@ void borrowed_end(struct borrowed *b)
 
 	if (!b)
 		return;
-	/* why the command ends is not to be lost */
+	/* keep the text of the error that ends the command */
 	snprintf(said, sizeof(said), "%s", fail_text());
 	put_all_back(b->rows, b->nr);
 	fail(EIO, "%s", said);
@@ -224,7 +227,7 @@ void borrowed_end(struct borrowed *b)
 	free(b);
 }
 
-/* The rows that are whole. */
+/* Read all complete rows. */
 static void read_rows(FILE *f, struct row **rows, unsigned int *nr)
 {
 	struct row r, *more;

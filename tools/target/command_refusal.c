@@ -9,7 +9,7 @@
 
 #include "tools/base/fail.h"
 
-#define CARET_MAX    300u /* a longer text is not shown once more */
+#define CARET_MAX    300u /* a longer command is not repeated in the message */
 #define COMMAND_LINE "\n  Command: "
 
 int command_refusal(int err, const char *where, const char *text, unsigned long position,

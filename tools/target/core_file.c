@@ -131,7 +131,7 @@ static void put_place(struct core *c, Dwarf_Addr pc, bool exact)
 		out_printf(c->o, " %s:%d", source, number);
 }
 
-/* The return address of a call that function_graph has wrapped is no function of the program. */
+/* A wrapped call (function_graph) returns to a stub, which is no function of the program. */
 static bool is_stub(struct core *c, Dwarf_Addr pc)
 {
 	Dwfl_Module *m = dwfl_addrmodule(c->dwfl, pc);
@@ -186,7 +186,9 @@ static void put_head(struct core *c)
 	}
 }
 
-/* The walk goes on behind the last printed one: libdwfl 0.188 leaks where a walk is cut short. */
+/*
+ * The walk visits all threads, also those not printed: libdwfl 0.188 leaks if it is stopped early.
+ */
 static int put_thread(Dwfl_Thread *thread, void *arg)
 {
 	struct core *c = arg;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See counts.h. Rows are found by name and object by a hash_index; of each area it is kept which
- * row a function's number has, so that a turn looks up no name twice. A process that has ended, or
- * whose profiler began anew, has less than before: all it has then is of the last turn.
- * Tests: tests/cli/test_top.py.
+ * See counts.h. A hash_index finds rows by name and object. For each area a table has the row of
+ * each function id, so names are looked up once, not in each turn. If a count is lower than before,
+ * the profiler was started again: all of the count is then of the last turn. Tests:
+ * tests/cli/test_top.py.
  */
 #include "tools/target/counts.h"
 

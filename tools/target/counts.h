@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often the functions and events of targets were called and how long they took, at two moments:
- * now and the turn before. Nothing is recorded for it: the function profiler counts functions, a
- * hist trigger events. One thread.
+ * How often functions were called and events happened in targets, and the times of the calls: now
+ * and one turn before. No record is made for this: the function profiler counts functions, a hist
+ * trigger counts events. One thread.
  */
 #ifndef VESTIGE_TOOLS_COUNTS_H
 #define VESTIGE_TOOLS_COUNTS_H
@@ -16,7 +16,7 @@
 struct image;
 struct target;
 
-/* Times in ns. Of the kernel's functions and of events some are always 0: has_times. */
+/* Times in ns. Without has_times (the kernel's functions, events) some are always 0. */
 struct count_set {
 	uint64_t hits, time_ns, self_ns, max_ns;
 	uint64_t *times[AREA_TIMES_OCTAVES]; /* AREA_TIMES_BUCKETS each; NULL: all 0 */
@@ -46,7 +46,7 @@ struct counts {
 struct counts *counts_new(void);
 void counts_free(struct counts *c);
 
-/* counts_turn() - what is `now` becomes `before`, and `now` begins with 0. */
+/* counts_turn() - begin a turn: `now` is moved to `before`, and is 0. */
 void counts_turn(struct counts *c);
 
 /* counts_row() - the row of that name, made if need be. Return: NULL with fail() set: no memory. */
@@ -60,8 +60,8 @@ int counts_area(struct counts *c, const struct image *image, int fd);
 int counts_stat_text(struct counts *c, char *text);
 
 /*
- * count_delta() - what came in the last turn. count_time() - the time below which the part @p (0 to
- * 1) of the last turn's calls were; -1: there was none, or they are not known.
+ * count_delta() - the increase in the last turn. count_time() - the percentile @p (0 to 1) of the
+ * times of the last turn's calls, in ns; -1: there was no call, or the times are not known.
  */
 uint64_t count_delta(uint64_t now, uint64_t before);
 double count_time(const struct count *row, double p);

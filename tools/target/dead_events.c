@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dead_events.h. AREA_EVENTS has the events that were on, available_events all that were known;
- * their state is with the folder in the tree's text (abi/area.h, struct area_files). All of it is
- * untrusted. Tests: tests/engine/events/hist, tests/tracefs/test_hung.py.
+ * See dead_events.h. The table AREA_EVENTS has the events that were on; the file available_events
+ * has all that were known. The events' state is the text of the folder events/ in the table of
+ * control files (abi/area.h, struct area_files). All of it is untrusted. Tests:
+ * tests/engine/events/hist, tests/tracefs/test_hung.py.
  */
 #include "tools/target/dead_events.h"
 
@@ -41,7 +42,7 @@ struct state {
 	size_t filter_bytes, trigger_bytes;
 };
 
-/* Names that may be in a path; an area may say anything. */
+/* Is it a name that may be a part of a path? An area is untrusted. */
 static bool is_name(const char *name)
 {
 	return *name && *name != '.' && !strchr(name, '/') && strlen(name) < NAME_BYTES;
@@ -62,7 +63,7 @@ static void add(struct left *l, const char *system, const char *name, const stru
 		l->names[l->nr++] = (struct name){system, name, row};
 }
 
-/* The events of available_events, cut out of a copy. */
+/* Add the events of available_events, whose text is cut up. */
 static void add_listed(struct left *l)
 {
 	char *line, *next, *colon;
@@ -100,7 +101,7 @@ static int load_area(const struct image *t, const char *name, struct meta **m,
 	return err;
 }
 
-/* The contents of available_events, which lists none of an instance's own; freed by the caller. */
+/* The text of available_events, of the process for an instance too; freed by the caller. */
 static char *listed_events(const struct image *t, const struct left *l)
 {
 	struct file_tree top = {0};
@@ -135,7 +136,7 @@ static int load(const struct image *t, struct left *l)
 		add(l, meta_string(l->m, l->m->events[i].system),
 		    meta_string(l->m, l->m->events[i].name), &l->m->events[i]);
 	add_listed(l);
-	/* it has a filter and triggers, and is no event that is listed */
+	/* it has a filter and triggers, but available_events does not list it */
 	add(l, "ftrace", "print", NULL);
 	return 0;
 }
@@ -166,7 +167,7 @@ static size_t parse_state(const char *p, size_t left, char name[2 * NAME_BYTES],
 	return line + filter + trigger;
 }
 
-/* Return: whether the area has it. */
+/* The state of an event. Return: false: the area does not have it. */
 static bool state_of(const struct left *l, const struct name *of, struct state *s)
 {
 	const struct file_row *row = file_tree_row(&l->tree, "events");
@@ -236,8 +237,10 @@ static int print_of(const struct left *l, const struct name *e, const char *what
 	return is_state ? 0 : -ENOENT;
 }
 
-/* SYSTEM and NAME of a path, "" where it ends before. Return: its parts behind events/, -1: it is
- * elsewhere. */
+/*
+ * Split a path in events/ into SYSTEM, NAME and the file, "" where the path is shorter. Return: the
+ * number of parts behind events/; -1: the path is not in events/.
+ */
 static int split(const char *path, char *system, char *name, char *what)
 {
 	char end;

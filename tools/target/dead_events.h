@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events/ of a process that cannot be asked, from its area: the events that existed, and their
+ * events/ of a process that cannot answer, from its area: the events that existed, and their
  * state after the last write.
  */
 #ifndef VESTIGE_TOOLS_DEAD_EVENTS_H
@@ -18,12 +18,12 @@
 int dead_events_list(const struct image *t, const char *dir,
 		     int (*put)(void *arg, const char *name, bool is_dir), void *arg);
 
-/* dead_events_print() - a file of it but hist. Return: as dead_events_list(). */
+/* dead_events_print() - print a file below events/, except hist. Return: as dead_events_list(). */
 int dead_events_print(const struct image *t, const char *file, struct out *o);
 
 /*
- * dead_events_names() - its events, a line SYSTEM:NAME each, also those that are made when they are first
- * wanted. Return: the text, malloced; NULL with fail() set.
+ * dead_events_names() - its events, a line SYSTEM:NAME each. Events that are made at their first
+ * use are included. Return: the text, malloced; NULL with fail() set.
  */
 char *dead_events_names(const struct image *t);
 

@@ -54,7 +54,7 @@ static int walk_system(void *arg, const char *name, bool is_dir)
 	char dir[300];
 	int err;
 
-	/* the tracers' own, which available_events does not have */
+	/* the tracers' own events are in no available_events */
 	if (!is_dir || !strcmp(name, "ftrace"))
 		return 0;
 	w->system = name;

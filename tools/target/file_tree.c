@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parsing the area's table of control files: file_tree.h. The text is untrusted: each line is
- * checked against what is left, names may hold neither slash nor dot-dot tricks (they become file
- * names of the mount). Tests: tests/tracefs/.
+ * Parses the area's table of control files: see file_tree.h. The text is untrusted: the length of
+ * each row is checked, and names with a slash or `..` are refused, since they become file names of
+ * the mount. Tests: tests/tracefs/.
  */
 #include "tools/target/file_tree.h"
 
@@ -30,9 +30,10 @@ static int read_at(int fd, void *buf, size_t n, uint64_t at)
 }
 
 /*
- * Copy the text as it was between two writes of the process. A process that was stopped or killed
- * while it wrote leaves the text half new, half old: it is copied as it is, with @torn set and an
- * odd @gen. Return: its bytes or -errno.
+ * Copy the text, with no write of the process in between. If the process was stopped or killed
+ * while it wrote, the text is partly new and partly old: it is copied as it is, with @torn set and
+ * an odd
+ * @gen. Return: its bytes or -errno.
  */
 static long read_text(int fd, const struct area_table *t, char **text, uint32_t *gen, bool *torn)
 {
@@ -148,7 +149,7 @@ int file_tree_load(int fd, const struct area_header *head, struct file_tree *tre
 		}
 		if (!torn)
 			return fail(EINVAL, "the table of control files is damaged");
-		/* where new meets old one row is lost: on with the next line */
+		/* between the new and the old part one row is broken: go on with the next line */
 		at = end ? (size_t)(end - tree->text) + 1 : (size_t)bytes;
 	}
 	return 0;
@@ -186,7 +187,7 @@ static bool in_folder(const struct file_row *row, int folder)
 }
 
 /* @folder: FILE_INSTANCE the root, FILE_CPU a CPU's, FILE_OPTION options/. */
-/* Behind @folder: "" for the folder itself, NULL when @path is not in it. */
+/* The part of @path behind @folder: "" for the folder itself, NULL when @path is not in it. */
 static const char *inside(const char *path, const char *folder)
 {
 	size_t n = strlen(folder);

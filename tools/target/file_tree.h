@@ -26,18 +26,18 @@ struct file_row {
 };
 
 struct file_tree {
-	uint32_t gen; /* another one than before: something may have changed */
+	uint32_t gen; /* changes when a file may have changed */
 	uint32_t nr_rows;
 	struct file_row *rows;
-	char *text; /* what the rows point into */
+	char *text; /* holds the strings of the rows */
 };
 
 /*
  * file_tree_load() - read the rows of an area.
  * @fd: of the area; @head: its header, checked by meta_load().
  * @tree: filled in; freed with file_tree_free() whatever is returned.
- * Return: 0; -EAGAIN the process writes it all the time (or died while it did); -ENODATA it has
- * none (an area of version 1.0); -EINVAL, -EIO, -ENOMEM. With fail() set.
+ * Return: 0; -EAGAIN: the process kept writing it, or died while it wrote; -ENODATA: the area has
+ * no files (version 1.0); -EINVAL, -EIO, -ENOMEM. With fail() set.
  */
 int file_tree_load(int fd, const struct area_header *head, struct file_tree *tree);
 void file_tree_free(struct file_tree *tree);
@@ -57,7 +57,7 @@ struct file_at {
 int file_tree_find(const struct file_tree *tree, const char *path, uint32_t nr_cpus,
 		   struct file_at *at);
 
-/* The row of that name in the root, of a folder of which only the process knows too; NULL: none. */
+/* The row of that name in the root, also if it is a folder with `branch`; NULL: none. */
 const struct file_row *file_tree_row(const struct file_tree *tree, const char *name);
 
 /*

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See foreign.h. /proc is read each time. Tests: tests/cli/test_attach.py, tests/tracefs/test_enter.py. */
+/*
+ * See foreign.h. /proc is read each time. Tests: tests/cli/test_attach.py,
+ * tests/tracefs/test_enter.py.
+ */
 #include "tools/target/foreign.h"
 
 #include <ctype.h>
@@ -10,7 +13,7 @@
 
 #include "tools/target/image.h"
 
-/* Also false where it may not be known: such a process may not be traced either. */
+/* Also false if we may not find out: then we may not trace the process either. */
 static bool other_namespace(int pid)
 {
 	struct stat mine, its;
@@ -22,7 +25,7 @@ static bool other_namespace(int pid)
 
 void foreign_list(int (*put)(void *arg, int pid), void *arg)
 {
-	/* who names a folder means the processes that are there */
+	/* a user who names a folder wants the processes in that folder alone */
 	DIR *d = getenv("VESTIGE_DIR") ? NULL : opendir("/proc");
 	struct dirent *e;
 	int stop = 0;

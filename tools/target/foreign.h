@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Traced processes with another root or in another PID namespace: containers', as a rule. */
+/* Traced processes with another root or in another PID namespace, usually those of containers. */
 #ifndef VESTIGE_TOOLS_FOREIGN_H
 #define VESTIGE_TOOLS_FOREIGN_H
 
 /*
- * foreign_list() - those that image_open() finds by their number here. Their areas lie below their
- * own root, or have the number that they have in their namespace; so no folder of ours lists them.
- * None with VESTIGE_DIR in the environment, which names the one folder that counts.
- * @put: non-zero to stop. Costs some microseconds for each process of the machine.
+ * foreign_list() - list those that image_open() finds by their PID in our namespace. Their areas
+ * are below their own root, or are named by the PID in their namespace, so our folder does not list
+ * them. If VESTIGE_DIR is set the list is empty, since then only that folder is used.
+ * @put: called with each PID; non-zero to stop. Costs some microseconds for each process of the
+ * machine.
  */
 void foreign_list(int (*put)(void *arg, int pid), void *arg);
 

@@ -14,7 +14,7 @@
 #include "tools/code/demangle.h"
 #include "tools/code/name_pattern.h"
 
-#define KEPT_OBJECTS 32u /* between two questions */
+#define KEPT_OBJECTS 32u /* kept between two calls */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object_functions *kept; /* nr_kept of them; none is freed during a call */
@@ -85,7 +85,7 @@ void function_find_begin(void)
 }
 
 /*
- * Free objects that were not used for long, and objects that could not be read: they may be
+ * Free the objects whose last use is the longest ago, and those that could not be read: they may be
  * readable next time.
  */
 void function_find_end(void)
@@ -151,7 +151,7 @@ struct function_word function_word_split(const char *text, size_t n)
 	return w;
 }
 
-/* `libfoo` names libfoo.so.1 too. */
+/* Is @path the module of the word? `libfoo` matches libfoo.so.1 too. */
 static bool is_module(const char *path, const struct function_word *w)
 {
 	const char *slash = strrchr(path, '/');
@@ -220,7 +220,7 @@ static int find_in(const struct meta *m, uint32_t i, const struct name_pattern *
 	return 0;
 }
 
-/* In all objects that it may mean. */
+/* Search all objects that the word's module allows. */
 static int find_in_all(const struct meta *m, const struct function_word *w,
 		       struct functions_found *f)
 {

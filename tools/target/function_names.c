@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See function_names.h: the files, and the words in them. function_find.c finds the functions that
- * a word names.
+ * See function_names.h. This file knows the control files and parses their words; function_find.c
+ * finds the functions that match a word.
  */
 #include "tools/target/function_names.h"
 
@@ -16,7 +16,9 @@
 #include "tools/code/name_pattern.h"
 #include "tools/target/function_find.h"
 
-/* Up to this many are written one by one; of more, a prefix that no other name has. */
+/*
+ * Up to this many names are written one by one. More are written as prefixes that match no others.
+ */
 #define MAX_NAMES 16u
 
 enum kind {
@@ -369,7 +371,7 @@ bool function_names_are_in(const char *file, const char *text, size_t n)
 	return kind != NONE && n && !memchr(text, '\0', n) && has_source_word(kind, text, n);
 }
 
-/* Nothing but numbers, `*` and removals of all: no table has to be read for it. */
+/* Are all words numbers, `*` or removals of all functions? Then no table has to be read. */
 static bool is_plain(enum kind kind, const char *text, size_t n)
 {
 	if (kind == PREDICATES)

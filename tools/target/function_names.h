@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of C++ and Rust functions as their source has them, where a control file names functions:
- * the engine knows names as the objects have them. Their meaning in the process is written in their
- * place.
+ * Users write names of C++ and Rust functions in control files as the source has them. The engine
+ * knows only names as the objects have them. So a name is replaced by its meaning in the process
+ * before it is written:
  *
  *	set_ftrace_filter and its like	numbers, as the kernel takes them; names before a command
  *	kprobe_events, dynamic_events	the name in the object
@@ -23,23 +23,24 @@
 #include "tools/target/image.h"
 
 /*
- * function_names_translate() - the text to write to @file of the process in place of @text, @n bytes.
+ * function_names_translate() - the text to write to @file of the process in place of @text, @n
+ * bytes.
  * @translated: zero at first; its text stays NULL if @text can be written as it is.
- * Return: 0, or -errno with fail() set: ENOMEM; EADDRNOTAVAIL one function is wanted, and several
- * have the name.
+ * Return: 0, or -errno with fail() set: ENOMEM; EADDRNOTAVAIL: the file takes one function, and
+ * several have the name.
  */
 int function_names_translate(const struct image *t, const char *file, const char *text, size_t n,
 			     struct translated *translated);
 
-/* Whether its meaning may differ between programs. */
+/* Whether the meaning of @text in @file may differ between programs. */
 bool function_names_are_in(const char *file, const char *text, size_t n);
 
 /*
- * function_names_boot() - the same for the list of a boot parameter, with commas, which another
- * process reads: names and globs of names in the objects.
- * @out: malloced; NULL: the list as it is.
- * Return: 0, or -errno with fail() set: ENOENT no function has the name in the text of fail(),
- * which only a source has; ENOMEM.
+ * function_names_boot() - the same for the list of a boot parameter, which the program reads when
+ * it starts. @list: names, with commas. @out: names and globs of names in the objects, malloced;
+ * NULL: use @list as it is.
+ * Return: 0, or -errno with fail() set: ENOENT: a name can only be one of the source, and no
+ * function has it; ENOMEM.
  */
 int function_names_boot(const struct meta *m, const char *list, char **out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See function_text.h. Of the rows of an area, which are untrusted. Tests: tests/tracefs/. */
+/* See function_text.h. The rows of an area are untrusted. Tests: tests/tracefs/. */
 #include "tools/target/function_text.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "tools/base/fail.h"
 #include "tools/target/names.h"
 
-/* A function by its place, as the kernel's lists are ordered. */
+/* A function and its address, by which the kernel's lists are sorted. */
 struct row {
 	uint32_t object, offset, id;
 };
@@ -27,8 +27,8 @@ static int by_place(const void *a, const void *b)
 
 /*
  * Print the functions that @want selects, with their counts of callbacks if @count is set.
- * Functions of unloaded objects are not printed, but count: a filter with only these lets nothing
- * pass, as in the kernel. Return: how many or -errno with fail() set.
+ * Functions of unloaded objects are not printed, but counted: a filter that has only these matches
+ * no call, as in the kernel. Return: the count, or -errno with fail() set.
  */
 static int print_functions(const struct meta *m, struct out *o,
 			   bool (*want)(const struct area_function *f), bool count)
@@ -77,7 +77,7 @@ static int print_functions(const struct meta *m, struct out *o,
 	return nr > INT32_MAX ? INT32_MAX : (int)nr;
 }
 
-/* Of the process, as they are in its memory. */
+/* The addresses are those of the process's memory. */
 int function_text_available_filter_functions_addrs(const struct meta *m, struct out *o)
 {
 	struct names *names = names_new(m);
@@ -184,7 +184,7 @@ static int print_set(const struct meta *m, struct out *o,
 #define ALL_ENABLED   "#### all functions enabled ####"
 #define NONE_DISABLED "#### no functions disabled ####"
 
-/* The last command first, and each's functions by their places. */
+/* The last command first; the functions of a command by address. */
 static int by_order(const void *a, const void *b)
 {
 	const struct area_probe *const *x = a, *const *y = b;

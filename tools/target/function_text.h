@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The control files that list functions, as the kernel prints them: one a line, in the order of
- * their places, and the commands of set_ftrace_filter behind them.
+ * their addresses, and the commands of set_ftrace_filter behind them.
  */
 #ifndef VESTIGE_TOOLS_FUNCTION_TEXT_H
 #define VESTIGE_TOOLS_FUNCTION_TEXT_H

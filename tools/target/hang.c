@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See hang.h. A futex gives the address at which a thread waits; the function of libc that it is in
- * gives the kind of object there, and glibc's locks have their holder's id beside the futex. A
- * thread waits for at most one object, so circles are found by following. Tests:
- * tests/cli/test_hang.py.
+ * See hang.h. The futex system call has the address at which a thread waits. The libc function that
+ * the thread is in shows the kind of object there. glibc's locks have the id of their holder beside
+ * the futex. A thread waits for at most one object, so cycles are found by following the holders.
+ * Tests: tests/cli/test_hang.py.
  */
 #include "tools/target/hang.h"
 
@@ -36,7 +36,7 @@
 #define RWLOCK_WRPHASE 8u
 #define RWLOCK_WRITERS 12u
 #define RWLOCK_WRITER  24u
-#define FUTEX_OWNER    0x3fffffffu /* of a priority inheriting one */
+#define FUTEX_OWNER    0x3fffffffu /* the holder's id in a futex with priority inheritance */
 
 struct thread {
 	int tid;
@@ -46,12 +46,12 @@ struct thread {
 	long nr;
 	unsigned long long args[6];
 	int cpu;	 /* where it ran last */
-	double since_ms; /* when, on the clock of that CPU's scheduler; 0 unknown */
+	double since_ms; /* time of that, on the clock of that CPU's scheduler; 0 unknown */
 	int waits_for;	 /* a thread of the process; 0: none that is known */
 	char what[256];
 	unsigned int nr_frames;
 	uint64_t frames[MAX_FRAMES];
-	bool printed; /* in a circle that was printed */
+	bool printed; /* in a cycle that was printed */
 };
 
 struct hang {
@@ -60,7 +60,7 @@ struct hang {
 	struct thread *at;
 	size_t nr, room;
 	double now_ms[CPU_SETSIZE]; /* by CPU; 0: not known yet */
-	int refused;		    /* errno of the stacks; 0: they can be had */
+	int refused;		    /* why stacks cannot be read, an errno; 0: they can */
 };
 
 /* A file below /proc/PID/task/TID. Return: its bytes; -errno. */
@@ -508,7 +508,7 @@ static void put_json_thread(const struct hang *h, struct out *o, const struct th
 	out_text(o, "]}");
 }
 
-/* Circles of threads: each one once. */
+/* Print each cycle of threads once. */
 static int put_circles(struct hang *h, bool json, struct out *o)
 {
 	int nr = 0;
@@ -516,7 +516,7 @@ static int put_circles(struct hang *h, bool json, struct out *o)
 	for (size_t i = 0; i < h->nr; i++) {
 		struct thread *t = &h->at[i], *slow = t;
 
-		/* after as many steps as there are threads, the walk is in a circle */
+		/* after as many steps as there are threads, the walk is in a cycle */
 		for (size_t n = 0; n < h->nr && slow; n++)
 			slow = slow->waits_for ? find(h, slow->waits_for) : NULL;
 		if (!slow || slow->printed)

@@ -23,7 +23,7 @@ struct member {
 	bool alive;
 	struct meta *meta;
 	struct histograms hists;
-	int *numbers; /* of its objects in the space */
+	int *numbers; /* of its objects in the address space of a trace.dat */
 };
 
 struct gathering {
@@ -33,7 +33,7 @@ struct gathering {
 	struct symbols *symbols;
 };
 
-/* SYSTEM and NAME of the path, cut out of it. Return: whether it is one. */
+/* Get SYSTEM and NAME from the path. Return: whether it is the path of a hist file. */
 static bool split(const char *file, char system[256], char name[256])
 {
 	char end[8];
@@ -81,7 +81,7 @@ bool hist_file_has_since(const struct image *t, const char *trigger, uint64_t si
 	return found;
 }
 
-/* Only the process knows an event that was not used yet. */
+/* Ask the process whether it has the event: an event that was not used yet is not in the area. */
 static int ask(struct image *t, const char *file)
 {
 	char *text;
@@ -119,7 +119,7 @@ static int make_space(struct gathering *g)
 	return err ? err : object_space_load(g->space, g->symbols, NULL);
 }
 
-/* Of a process's run-time address; 0: it lies in none of its objects. */
+/* The shared address for a run-time address of a process; 0: it is in none of its objects. */
 static uint64_t place_of(const struct gathering *g, const struct member *mb, uint64_t addr)
 {
 	const struct meta *m = mb->meta;

@@ -36,8 +36,8 @@ static int open_stat(int pid)
 }
 
 /*
- * The state of a process and when it began. Return: false when it is gone. Where the first thread
- * has ended and others live on, it is a sleeping one's.
+ * The state of a process and its start time. Return: false when it is gone. If the main thread has
+ * ended and others live on, the state is 'S'.
  */
 static bool parse_stat(int fd, char *state, unsigned long long *began)
 {
@@ -82,8 +82,8 @@ bool image_lives(int pid, unsigned long long start)
 void image_watch(int pid, unsigned long long start, struct image_watch *w)
 {
 	/*
-	 * The start time is read behind pidfd_open(). If the number changed hands in between, the
-	 * pidfd is of the process before, which has ended: then it never says that it lives.
+	 * The start time is read after pidfd_open(). If the PID was used again in between, the
+	 * pidfd belongs to the earlier process, which has ended, so it never shows a live process.
 	 */
 	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	w->stat_fd = open_stat(pid);
@@ -206,7 +206,7 @@ bool image_parse_name(const char *name, int *pid, unsigned long long *start, boo
 	return !errno && (*is_socket || !*end);
 }
 
-/* The number of process @pid in its own PID namespace; @pid itself where it has gone. */
+/* The PID of process @pid in its own PID namespace; @pid itself if the process is gone. */
 static int inner_pid(int pid)
 {
 	char path[64], line[256], *last;
@@ -234,7 +234,7 @@ bool image_other_root(int pid)
 	       (mine.st_dev != its.st_dev || mine.st_ino != its.st_ino);
 }
 
-/* Take the area of (@pid, @start) if it is a better answer than what is there. */
+/* Take the area of (@pid, @start) if it is a better choice than the current one in @t. */
 static void consider(struct image *t, int pid, unsigned long long start)
 {
 	bool alive = image_lives(pid, start);
@@ -248,7 +248,10 @@ static void consider(struct image *t, int pid, unsigned long long start)
 	t->named = start;
 }
 
-/* One of another PID namespace, or without a /proc. Return: whether it is that process's. */
+/*
+ * The same for an area of another PID namespace or without a start time. Return: whether @pid has
+ * it.
+ */
 static bool consider_foreign(struct image *t, int pid, int inner, unsigned long long start)
 {
 	unsigned long long began;
@@ -276,7 +279,7 @@ static unsigned int look(struct image *t, int wanted)
 	while (d && (e = readdir(d))) {
 		if (!image_parse_name(e->d_name, &pid, &start, &is_socket) || is_socket)
 			continue;
-		/* in another namespace the number may be a stranger's, too */
+		/* the PID in another namespace may also be the PID of another process */
 		if (wanted && pid == inner && (inner != wanted || !start)) {
 			nr += consider_foreign(t, wanted, inner, start);
 			continue;
@@ -291,7 +294,7 @@ static unsigned int look(struct image *t, int wanted)
 	return nr;
 }
 
-/* Whether the library is in a process, whatever file it came from. */
+/* Whether libvestige.so is loaded in a process, from any path. */
 static bool has_library(int pid)
 {
 	char path[32], line[PATH_MAX + 128];
@@ -345,7 +348,7 @@ static int look_in(struct image *t, unsigned int uid, int pid)
 	return nr;
 }
 
-/* The folder below its root, by the user's number there. */
+/* Look in the folder below the process's own root, named by the user id there. */
 static int look_below(struct image *t, int pid)
 {
 	struct stat st;
@@ -383,7 +386,7 @@ static int dup_dir(struct image *t, const struct areas_dir *dir)
 }
 
 struct foreign {
-	int nr, pid; /* of the last one */
+	int nr, pid; /* live processes; the PID of the last one */
 };
 
 static int count_foreign(void *arg, int pid)
@@ -409,7 +412,7 @@ int image_open(struct image *t, int pid)
 	if (pid && !uid && !stat(proc, &st))
 		uid = st.st_uid;
 	nr = look_in(t, uid, pid);
-	/* a server's worker that gave up root has its area where root made it */
+	/* a server's worker that has given up root keeps its area in root's folder */
 	if (!nr && uid != geteuid())
 		nr = look_in(t, geteuid(), pid);
 	if (!nr && pid && image_other_root(pid))
@@ -442,7 +445,7 @@ int image_open_area(struct image *t, const struct areas_dir *dir, int pid, unsig
 	return dup_dir(t, dir);
 }
 
-/* The image of the program that made an area: exec leaves other images' areas. */
+/* The image id in an area: after exec areas of earlier images may be left. */
 static int read_image(const struct image *t, const char *name, uint8_t image[16])
 {
 	int fd = openat(t->dir.fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

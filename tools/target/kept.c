@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See kept.h. Holds nothing. Tests: tests/cli/test_control.py, tests/engine/fire/leftovers. */
+/* See kept.h. Tests: tests/cli/test_control.py, tests/engine/fire/leftovers. */
 #include "tools/target/kept.h"
 
 #include <dirent.h>
@@ -119,7 +119,7 @@ int kept_set(const struct areas_dir *dir, const char *text)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Areas that engines have found dead, and that they count. */
+/* Count the areas of dead processes, as the engines count them. */
 static void count(const struct areas_dir *dir, uint64_t *files, uint64_t *bytes)
 {
 	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -212,8 +212,7 @@ bool kept_is_in_use(const struct areas_dir *dir, const char *name)
 			  (ssize_t)offsetof(struct area_header, time_ns) &&
 		  head.magic == AREA_MAGIC && head.pid_ns &&
 		  (stat("/proc/self/ns/pid", &ns) || (uint32_t)ns.st_ino != head.pid_ns);
-	/* a mapping that may be written to is an open for writing, with which a read lease cannot
-	 * be had */
+	/* a writable mapping keeps the file open for writing, so a read lease is refused */
 	if (foreign) {
 		signal(SIGIO, SIG_IGN);
 		in_use = fcntl(fd, F_SETLEASE, F_RDLCK) != 0;

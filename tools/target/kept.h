@@ -11,19 +11,20 @@
 /*
  * kept_set() - set the limit; the counts of removed areas stay.
  * @text: `FILES`, `SIZE` with K, M or G, both with a comma between; `all`, `none`, `default`.
- * Return: 0 or -errno with fail() set: EINVAL it is none of these.
+ * Return: 0 or -errno with fail() set: EINVAL: @text is none of these.
  */
 int kept_set(const struct areas_dir *dir, const char *text);
 
 /*
  * kept_print() - one line on standard output: the present amount, the limit, and what was removed.
- * @always: also if there is nothing and nothing was removed.
+ * @always: print it also if there is no such area and none was removed.
  */
 void kept_print(const struct areas_dir *dir, bool always);
 
 /*
- * kept_is_in_use() - whether the process of an area may live although no process has its number: it
- * is in another PID namespace, and has the area mapped. @name: of the file, in the folder.
+ * kept_is_in_use() - whether the process of an area may live although no process has its PID. Such
+ * a process is in another PID namespace, and has the area mapped. @name: of the file, in the
+ * folder.
  */
 bool kept_is_in_use(const struct areas_dir *dir, const char *name);
 

@@ -22,7 +22,7 @@
 
 struct kernel {
 	struct target target;
-	int dir; /* of its tracefs, or of the instance in that */
+	int dir; /* descriptor of its tracefs, or of the instance's folder */
 };
 
 static struct kernel *of(struct target *t)
@@ -35,7 +35,7 @@ static const char *shown(const char *path)
 	return *path ? path : ".";
 }
 
-/* An instance's path has room for a name, not for a way out of the folder. */
+/* An instance's name must not leave the folder: no slash, no `..`. */
 static bool good_name(const char *instance)
 {
 	return *instance && !strchr(instance, '/') && strcmp(instance, ".") != 0 &&
@@ -69,7 +69,7 @@ static struct target *op_first(struct target *t)
 	return &k->target;
 }
 
-/* Files that a kernel has if it was built with an option; and whether instances have them. */
+/* Files that need an option of the kernel's build; and whether instances have them. */
 static const struct {
 	const char *name, *config;
 	bool of_instances;
@@ -88,7 +88,7 @@ static const struct {
 	{"synthetic_events", "CONFIG_SYNTH_EVENTS", false},
 };
 
-/* fail() of a file, with what to do about it. @err: an errno. */
+/* fail() for a file, with the remedy. @err: an errno. */
 static int refused(struct target *t, const char *path, int err)
 {
 	const char *base = strrchr(path, '/');
@@ -233,8 +233,8 @@ static int op_counts(struct target *t, struct counts *c)
 }
 
 /*
- * Is it a hist trigger, and a kernel that has none (without CONFIG_HIST_TRIGGERS)? Then an event has no file
- * hist either.
+ * Is it a hist trigger, and a kernel that has none (without CONFIG_HIST_TRIGGERS)? Then an event
+ * has no file hist either.
  */
 static bool lacks_hist(struct target *t, const char *path, const char *text, size_t n)
 {
@@ -257,7 +257,7 @@ static int op_write(struct target *t, const char *path, const char *text, size_t
 	(void)tid;
 	if (fd < 0)
 		return refused(t, path, errno);
-	/* an empty text: what opening it did */
+	/* an empty text: opening the file (O_TRUNC) was the write */
 	if (n && write(fd, text, n) < 0)
 		err = errno;
 	if (close(fd) && !err)

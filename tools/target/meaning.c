@@ -22,7 +22,7 @@ bool meaning_depends(const char *path, const char *text, size_t n)
 	       object_addresses_are_in(path, text, n);
 }
 
-/* Which objects it began with. Return: false: that is not known. */
+/* The objects that the program was started with. Return: false: they are not known. */
 static bool objects_of(const struct image *t, uint64_t *objects)
 {
 	struct meta *m;

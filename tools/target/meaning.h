@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The meaning of a write to a session in its members, if it depends on the program because of names
- * of the source. It is found once for each build and kept with the write, for members that come
- * later.
+ * Names of the source have a meaning that differs between programs. So a write to a session is
+ * translated for its members: once for each build. The translation is kept with the write, for
+ * members that come later.
  */
 #ifndef VESTIGE_TOOLS_MEANING_H
 #define VESTIGE_TOOLS_MEANING_H
@@ -14,7 +14,7 @@
 bool meaning_depends(const char *path, const char *text, size_t n);
 
 /*
- * meaning_write() - carry out the write @w in process @t, in its meaning there.
+ * meaning_write() - carry out the write @w in process @t, translated for it.
  * Return: as image_write().
  */
 int meaning_write(struct written *w, struct image *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The members of a session that a reader knows already. */
+/* The members of a session whose records a reader reads already. */
 #ifndef VESTIGE_TOOLS_MEMBERS_H
 #define VESTIGE_TOOLS_MEMBERS_H
 
@@ -12,8 +12,8 @@ struct members {
 };
 
 /*
- * members_join() - add the members that @m does not have yet. @add: is called for each new member,
- * whose image stays until members_free(). Its result does not matter.
+ * members_join() - add the members that @m does not have yet. @add: called with the image of each
+ * new member, which stays valid until members_free().
  */
 void members_join(struct members *m, struct session *s,
 		  void (*add)(void *arg, const struct image *t), void *arg);

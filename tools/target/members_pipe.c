@@ -21,7 +21,7 @@ struct members_pipe {
 	pthread_mutex_t lock; /* of what follows */
 	struct members members;
 	struct pipe *pipe; /* NULL: there was no member yet */
-	int err;	   /* why there is none */
+	int err;	   /* why there is no pipe */
 };
 
 static void add(void *arg, const struct image *t)
@@ -34,7 +34,7 @@ static void add(void *arg, const struct image *t)
 		x->err = pipe_open(t, x->cpu, &x->pipe);
 }
 
-/* Take in new members. Return: whether there is a pipe. */
+/* Add new members to the pipe. Return: whether there is a pipe. */
 static bool join(struct members_pipe *x, bool look)
 {
 	uint64_t looked_ns;

@@ -7,7 +7,7 @@
 
 struct members_pipe;
 
-/* As pipe_open(), pipe_read(), pipe_ready(); @s is borrowed. */
+/* As the functions of pipe.h; @s is borrowed. */
 int members_pipe_open(struct session *s, unsigned int cpu, struct members_pipe **out);
 void members_pipe_close(struct members_pipe *x);
 ssize_t members_pipe_read(struct members_pipe *x, char *buf, size_t bytes, bool nonblock,

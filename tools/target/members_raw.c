@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See members_raw.h. A table of the sessions that are read so, as the CPUs of one must be read
- * together. Any thread. Locks: the table's, then one's own, then a session's. Tests:
- * tests/tracefs/test_sessions.py.
+ * See members_raw.h. A table has one object for each session that is read, since all CPUs of a
+ * session must be read together. Any thread. Locks: the table's, then an object's, then a
+ * session's.
+ * Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/target/members_raw.h"
 
@@ -19,7 +20,7 @@ struct members_raw {
 	pthread_mutex_t lock; /* of what follows */
 	struct members members;
 	struct raw *raw; /* NULL: there was no member yet */
-	int err;	 /* why there is none */
+	int err;	 /* why raw is NULL */
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_pipe_raw of a session: sub-buffers with the records of all members. One object serves all
- * CPUs. */
+/*
+ * trace_pipe_raw of a session: sub-buffers with the records of all members. One object serves all
+ * CPUs.
+ */
 #ifndef VESTIGE_TOOLS_MEMBERS_RAW_H
 #define VESTIGE_TOOLS_MEMBERS_RAW_H
 
@@ -17,8 +19,8 @@ int members_raw_get(struct session *s, unsigned int cpu, struct members_raw **ou
 void members_raw_put(struct members_raw *x, unsigned int cpu);
 
 /*
- * Records of the members, including members that were found meanwhile. @look: for a reader that
- * does not come again, look for members that are not known yet.
+ * members_raw_now() - the records of the members, including those found since the last call. @look:
+ * also look for new members now, for a reader that does not read again. Borrowed.
  */
 struct raw *members_raw_now(struct members_raw *x, bool look);
 

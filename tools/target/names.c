@@ -77,7 +77,7 @@ const struct symbol *names_find(struct names *n, uint32_t object, uint32_t offse
 	return s && s->addr == addr ? s : NULL;
 }
 
-/* The object at a run-time address, the one that was loaded last; the number of objects: none. */
+/* The index of the object at a run-time address, the last loaded one; m->nr_objects: none. */
 static uint32_t object_at(const struct meta *m, uint64_t addr)
 {
 	uint32_t found = m->nr_objects;

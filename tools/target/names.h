@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names for the rows of an area's tables. */
+/* Names for the addresses in an area's tables. */
 #ifndef VESTIGE_TOOLS_NAMES_H
 #define VESTIGE_TOOLS_NAMES_H
 
@@ -20,8 +20,8 @@ struct names *names_new(const struct meta *m);
 void names_free(struct names *n);
 
 /*
- * The symbol at @offset of object @object. NULL when there is none exactly there. Borrowed until
- * the next call.
+ * names_find() - the symbol that begins at @offset of object @object; NULL: none begins there.
+ * Borrowed until the next call.
  */
 const struct symbol *names_find(struct names *n, uint32_t object, uint32_t offset);
 
@@ -29,9 +29,9 @@ const struct symbol *names_find(struct names *n, uint32_t object, uint32_t offse
 void names_put(struct names *n, uint64_t addr, struct out *o);
 
 /*
- * names_put_line() - the same with the source's name, also the program's object, and the place in
- * the source: NAME+0xOFFSET/0xSIZE [OBJECT] FILE:LINE. @exact: @addr is an instruction; else it is
- * the address behind a call.
+ * names_put_line() - the same with the source's name of the function, the object also for the
+ * program's file, and the source line: NAME+0xOFFSET/0xSIZE [OBJECT] FILE:LINE. @exact: @addr is an
+ * instruction; else it is a return address.
  */
 void names_put_line(struct names *n, uint64_t addr, bool exact, struct out *o);
 

@@ -18,14 +18,17 @@
 #include "tools/target/image.h"
 #include "tools/target/process_env.h"
 
-/* As the tool sees it; the process may have another root and working directory. */
+/* The path of @dir for us; the process may have another root and working directory. */
 static int outside(int pid, const char *dir, char *path, size_t room)
 {
 	return snprintf(path, room, "/proc/%d/%s%s", pid, *dir == '/' ? "root" : "cwd/", dir) <
 	       (int)room;
 }
 
-/* Its files in /proc are root's when it is not dumpable. Return: 0 or -ENOENT. */
+/*
+ * From its status: the files in /proc of a process that is not dumpable are root's. Return: 0 or
+ * -ENOENT.
+ */
 static int effective_user(int pid, unsigned int *uid)
 {
 	char text[64];

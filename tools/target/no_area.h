@@ -4,8 +4,9 @@
 #define VESTIGE_TOOLS_NO_AREA_H
 
 /*
- * no_area() - the engine, which prints nothing, could not use the folder that the process's environment
- * names, or was not to start. Return: -errno with fail() set; 0: no reason is known.
+ * no_area() - find the reason: the engine could not use the folder that the process's environment
+ * names (it prints nothing then), or was switched off. Return: -errno with fail() set; 0: no reason
+ * is known.
  */
 int no_area(int pid);
 

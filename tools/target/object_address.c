@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See object_address.h. Numbers `0x...` in filters and triggers; places of probes are
- * probe_names.c's. A number between 2^59 and 2^60 is no address of a process, so it cannot be
- * mistaken for one. Tests: tests/tracefs/test_enter.py.
+ * See object_address.h. This translates numbers `0x...` in filters and triggers; probe_names.c
+ * translates places of probes. An address of a trace is between 2^59 and 2^60, where no process has
+ * memory, so the two cannot be confused. Tests: tests/tracefs/test_enter.py.
  */
 #include "tools/target/object_address.h"
 

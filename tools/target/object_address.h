@@ -16,18 +16,19 @@ static inline bool object_address_is_of_trace(uint64_t address)
 	return address >> 59 == 1;
 }
 
-/* Where the process has it; any other stays what it is. */
+/* The process's own address for an address of a trace; any other @address is returned as it is. */
 uint64_t object_address_now(const struct meta *m, uint64_t address);
 
 /*
- * object_addresses_translate() - the text to write to @file of the process in place of @text, @n bytes.
+ * object_addresses_translate() - the text to write to @file of the process in place of @text, @n
+ * bytes.
  * @translated: zero at first; its text stays NULL if @text has no address of the process.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int object_addresses_translate(const struct image *t, const char *file, const char *text, size_t n,
 			       struct translated *translated);
 
-/* Is there an address in it that each process has elsewhere? */
+/* Is there an address of a trace in @text, which differs between processes? */
 bool object_addresses_are_in(const char *file, const char *text, size_t n);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See oops.h. Of an area the lines before the call trace are as the process wrote them, but for the
- * names; the frames are looked up anew. All numbers are untrusted. Tests: tests/engine/fire/crash.
+ * See oops.h. The lines before the call trace are printed as the process wrote them, with better
+ * names. The names of the frames are looked up here. All numbers are untrusted. Tests:
+ * tests/engine/fire/crash.
  */
 #include "tools/target/oops.h"
 
@@ -38,7 +39,7 @@ static int open_area(const char *path, uint64_t *bytes)
 	return fd;
 }
 
-/* A copy that no write changed meanwhile; of a process that died while it wrote, as it is. */
+/* A consistent copy. If the process died while it wrote, the copy is what is there. */
 static struct area_oops *load(int fd, uint64_t at)
 {
 	struct area_oops *o = calloc(1, sizeof(*o));
@@ -167,7 +168,7 @@ bool oops_is_there(const char *path)
 	return is_there;
 }
 
-/* A reader of one thread's records of another. */
+/* A reader that gives only one thread's records of another reader. */
 struct one_thread {
 	struct reader r;
 	struct reader *all;
@@ -199,7 +200,7 @@ static void learn(struct reader *r, uint32_t process)
 
 static const struct reader_ops one_thread_ops = {.read = read_one, .learn_printks = learn};
 
-/* The last lines of a text that comes in pieces. */
+/* Keeps the last lines of a text that comes in pieces. */
 struct tail {
 	char **lines;
 	uint64_t nr, at, all; /* room; where the next one goes; how many there were */

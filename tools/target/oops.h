@@ -11,11 +11,11 @@
 /*
  * oops_print() - the last oops in the area at @path, with names and lines of the source if the
  * objects' files have them.
- * @tid: the id of its thread. Return: 1; 0 there is none; -errno with fail() set.
+ * @tid: gets the id of the thread. Return: 1; 0: there is no oops; -errno with fail() set.
  */
 int oops_print(const char *path, struct out *o, int *tid);
 
-/* Whether the area at @path has one. */
+/* Whether the area at @path has an oops. */
 bool oops_is_there(const char *path);
 
 /*
@@ -28,8 +28,8 @@ int oops_records(const char *path, int tid, uint64_t lines, struct out *o);
 bool core_is(const char *path);
 
 /*
- * core_print() - the same for a core: its signal, registers and the stack of the thread that died;
- * @all: the other threads, too. @pid: of its process; 0: not known.
+ * core_print() - the same for a core: its signal, registers and the stack of the thread that died.
+ * @all: print the other threads, too. @pid: gets the PID of its process; 0: not known.
  * Return: 0 or -errno with fail() set.
  */
 int core_print(const char *path, bool all, struct out *o, int *pid);

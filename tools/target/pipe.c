@@ -26,15 +26,15 @@ struct pipe {
 	pthread_mutex_t lock; /* of what follows */
 	struct follow *f;
 	struct trace_stream *s; /* NULL: none yet */
-	bool renewed;		/* the data that it borrows is gone */
+	bool renewed;		/* the data that s borrows is gone */
 	unsigned int nr;	/* of processes */
 	struct out o;
-	bool *cpus;	  /* those wanted, NULL all */
-	unsigned int cpu; /* the one that is wanted, else UINT32_MAX */
+	bool *cpus;	  /* which CPUs are printed, NULL all */
+	unsigned int cpu; /* the only CPU that is printed, else UINT32_MAX */
 	uint64_t *taken;  /* by CPU: of this stream, reported to the follower */
-	bool more;	  /* this turn is not at its end */
+	bool more;	  /* this turn has more records */
 	bool has_read;
-	/* made and not handed out */
+	/* text that was made and not handed out */
 	char *buf;
 	size_t at, used, room;
 };
@@ -134,7 +134,7 @@ void pipe_close(struct pipe *x)
 	free(x);
 }
 
-/* The records of each CPU that the text has now. */
+/* Report the records of each CPU that are in the text now. */
 static void take(struct pipe *x)
 {
 	for (unsigned int c = 0; x->s && c < x->nr_cpus; c++) {
@@ -226,7 +226,7 @@ static size_t hand_out(struct pipe *x, char *buf, size_t bytes)
 /* Return: bytes, -EAGAIN nothing, 0 the end, -errno. Locked. */
 static ssize_t read_now(struct pipe *x, char *buf, size_t bytes, uint64_t hold_ns)
 {
-	/* asked before the look, which then has all records up to the end */
+	/* checked before the look, so that the look finds all records up to the end */
 	bool over = !follow_lives(x->f) || (x->has_read && !follow_tracing_on(x->f));
 	int err = 0;
 
@@ -274,7 +274,7 @@ bool pipe_ready(struct pipe *x)
 	bool ready;
 
 	pthread_mutex_lock(&x->lock);
-	/* as in the kernel: of all CPUs together buffer_percent means nothing */
+	/* as in the kernel, buffer_percent has no effect on the pipe of all CPUs */
 	ready = x->at < x->used || x->more || !follow_lives(x->f) ||
 		(x->cpus ? follow_is_full(x->f, x->cpu, 0) : follow_any(x->f, NULL));
 	pthread_mutex_unlock(&x->lock);

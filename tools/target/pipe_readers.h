@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which pipes of a process or session have a reader: one per CPU at a time. Under its owner's lock.
+ * Which pipes of a process or session have a reader: one per CPU at a time. The owner's lock
+ * protects it.
  */
 #ifndef VESTIGE_TOOLS_PIPE_READERS_H
 #define VESTIGE_TOOLS_PIPE_READERS_H

@@ -39,8 +39,8 @@ struct line {
 	struct word words[MAX_WORDS];
 	size_t nr;
 	uint64_t
-		address; /* the address for the probe, in place of its second word; 0: the second word holds */
-	bool inside; /* not where the function begins */
+		address; /* the probe's address, which replaces its second word; 0: the word stays */
+	bool inside;	 /* not where the function begins */
 	bool is_tracepoint;
 	struct variables *v;
 	bool has_all; /* `$arg*` was there */
@@ -323,7 +323,9 @@ static void put_all(const struct translation *to, struct line *l, size_t i, cons
 	}
 }
 
-/* `$argN`: the N-th parameter; alone it has that one's name. Return: whether it was written. */
+/*
+ * `$argN`: the N-th parameter, whose name it gets if it has none. Return: whether it was written.
+ */
 static bool put_argument(const struct translation *to, struct line *l, size_t i,
 			 const struct parts *p)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes as targets: a table of the ones in use, each found by its PID. One that was found is
- * used again as long as its area's file is the same and lives; a dead one is looked for anew, since
- * its number may have gone to another. Any thread. Locks: the table's, then nothing; a process's
- * own, then nothing. Tests: tests/tracefs/.
+ * Processes as targets: a table of the processes in use, found by PID. An entry is used again while
+ * its process lives and its area is the same file. A dead process is looked up again, since its PID
+ * may be another process's now. Any thread. Locks: no other lock is taken under the table's or
+ * under a process's own. Tests: tests/tracefs/.
  */
 #include "tools/target/process.h"
 
@@ -24,7 +24,7 @@
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct process *table;
 static unsigned int nr_idle;  /* of the table, without references */
-static unsigned int max_idle; /* as many stay */
+static unsigned int max_idle; /* more than these are freed */
 
 static void process_free(struct process *p)
 {
@@ -123,7 +123,7 @@ static bool has_area(const struct process *p)
 	       st.st_dev == p->dev && st.st_ino == p->ino;
 }
 
-/* Has it a thread, too? It may end in the next moment, as any other. */
+/* Is its area still there, and does a thread of it run? It may end at any moment. */
 static bool is_current(struct process *p)
 {
 	return has_area(p) && (image_watch_runs(&p->watch) || process_lives(p));
@@ -161,7 +161,7 @@ static int read_head(struct process *p, uint64_t bytes)
 	return meta_check_head(&p->head, bytes, p->image.path);
 }
 
-/* The area's place. Return: 0 or -errno; p->t is closed or to be closed by process_free() then. */
+/* Open p->image. Return: 0 or -errno; in both cases process_free() may be called. */
 static int open_image(struct process *p, int pid, const char *instance)
 {
 	struct image top;

@@ -14,14 +14,14 @@
 #include "tools/target/image.h"
 #include "tools/target/target.h"
 
-/* Shared by the requests that are under way and the files that are open; see process_get(). */
+/* Shared by current requests and open files; see process_get(). */
 struct process {
 	struct target target;
 	unsigned int refs; /* under the table's lock */
 	struct process *next;
-	struct image image; /* image.alive is as it was when it was found: ask process_lives() */
-	bool ended;	    /* for good; by atomic access, as what follows: */
-	bool no_hists;	    /* it has ended and left no histograms */
+	struct image image; /* image.alive may be outdated: use process_lives() */
+	bool ended;	    /* for good; atomic */
+	bool no_hists;	    /* it has ended and left no histograms; atomic */
 	struct image_watch watch;
 	int fd;	    /* of the area */
 	int top_fd; /* of an instance: of its process's area; else -1 */
@@ -34,16 +34,16 @@ struct process {
 	struct file_tree tree;
 	bool has_tree;
 	struct agent_dir branch;
-	struct raw *raw; /* while trace_pipe_raw is open, and how often: */
-	unsigned int nr_raw;
+	struct raw *raw;      /* while trace_pipe_raw is open */
+	unsigned int nr_raw;  /* how often it is open */
 	unsigned int nr_open; /* files */
 	struct pipe_readers pipe_readers;
 };
 
 /*
  * process_get() - the process of @pid; a live one before dead ones, the youngest before others.
- * @instance: that one of its instances, NULL the process itself; each has a struct of its own.
- * Return: it, to be given back with process_put(); NULL with *@err set to -errno.
+ * @instance: the name of an instance; NULL: the process itself. Each has a struct of its own.
+ * Return: it, to be released with process_put(); NULL with *@err set to -errno.
  */
 struct process *process_get(int pid, const char *instance, int *err);
 
@@ -55,22 +55,25 @@ void process_put(struct process *p);
 void process_forget_gone(void);
 
 /*
- * process_check_tracer() - the tracer cannot change while its records are read.
- * Return: -EBUSY if the write would change it, else 0.
+ * process_check_tracer() - check a write of @text to @path while trace_pipe is open: the tracer
+ * cannot change then. Return: -EBUSY if the write would change it, else 0.
  */
 int process_check_tracer(struct process *p, const char *path, const char *text, size_t n);
 
-/* A file of it was opened, or closed: an instance with open files cannot be removed. */
+/*
+ * A file of it was opened (@change: 1) or closed (-1). An instance with open files cannot be
+ * removed.
+ */
 void process_opened(struct process *p, int change);
 
 /*
- * process_mkdir(), process_rmdir() - make or remove an instance. Return: 0 or -errno: EBUSY files
- * of it are open, EROFS it has ended.
+ * process_mkdir(), process_rmdir() - make or remove an instance. Return: 0 or -errno: EBUSY: files
+ * of it are open; EROFS: the process has ended.
  */
 int process_mkdir(struct process *p, const char *instance);
 int process_rmdir(struct process *p, const char *instance);
 
-/* One that has ended is asked no more. */
+/* Does the process live? The result "ended" is remembered. */
 bool process_lives(struct process *p);
 
 /* May its area have histograms? */
@@ -82,14 +85,17 @@ bool process_has_hists(struct process *p);
  */
 void process_list(int (*put)(void *arg, int pid), void *arg);
 
-/* As file_tree_find() and file_tree_list(), in the tree as it is now. */
+/* As file_tree_find() and file_tree_list(), in the current tree. */
 int process_find(struct process *p, const char *path, struct target_file *file);
 int process_files(struct process *p, const char *dir, target_put_file *put, void *arg);
 
-/* A control file: rendered, from the process, or from the text that a stopped or dead one left. */
+/*
+ * Print a control file: rendered, from the process, or from the text that a stopped or dead process
+ * has left.
+ */
 int process_print(struct process *p, const char *path, struct out *o);
 
-/* The paths of its control files, one a line, and its instances. */
+/* Print the paths of its control files and its instances, one a line. */
 int process_names(struct process *p, struct out *o);
 
 /* As targets_serve(). */

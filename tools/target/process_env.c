@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See process_env.h. The kernel has it as the program left it, so any byte may be there. */
+/* See process_env.h. The program may have overwritten this memory, so any byte may be there. */
 #include "tools/target/process_env.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment that a process began with. */
+/* The initial environment of a process (/proc/PID/environ). */
 #ifndef VESTIGE_TOOLS_PROCESS_ENV_H
 #define VESTIGE_TOOLS_PROCESS_ENV_H
 
-/* The value of a variable, to be freed; NULL: it has none, or may not be read. */
+/* The value of a variable, to be freed; NULL: it is not set, or the environment cannot be read. */
 char *process_env(int pid, const char *name);
 
 #endif

@@ -29,7 +29,7 @@ static int refresh_tree(struct process *p)
 	if (p->has_tree && pread(p->fd, &now, sizeof(now), (off_t)at) == (ssize_t)sizeof(now) &&
 	    now.gen == p->tree.gen)
 		return 0;
-	/* the table may not have had its first row when the process was found */
+	/* read again: the table may have been empty when the process was found */
 	if (pread(p->fd, &files, sizeof(files), offsetof(struct area_header, tables[AREA_FILES])) !=
 		    (ssize_t)sizeof(files) ||
 	    p->head.nr_tables <= AREA_FILES)
@@ -42,8 +42,10 @@ static int refresh_tree(struct process *p)
 	return err;
 }
 
-/* Return: 0; -ENOENT it has ended; -ETIMEDOUT it is stopped: a folder may have hundreds, and none
- * of them waits. */
+/*
+ * Return: 0; -ENOENT: it has ended; -ETIMEDOUT: it is stopped. A folder may have hundreds of
+ * stopped processes, so there is no waiting.
+ */
 static int can_answer(struct process *p)
 {
 	const char state = image_watch_state(&p->watch, p->image.start);
@@ -79,7 +81,7 @@ static int take_left(void *arg, const char *name, bool is_dir)
 	return 1;
 }
 
-/* Of a process that cannot answer: whether its area has it. */
+/* Look up an event's file in the area of a process that cannot answer. */
 static bool find_left(struct process *p, const char *dir, const char *name,
 		      struct target_file *file)
 {
@@ -90,9 +92,9 @@ static bool find_left(struct process *p, const char *dir, const char *name,
 }
 
 /*
- * How often the folder may have changed, by the process's files: of an instance too the top's,
- * since events that are defined there are in all. Locked. Return: AGENT_DIR_NO_GEN when it is not
- * known.
+ * The generation of the folder: a number that changes when the folder may have changed. For an
+ * instance the generation of the top instance is added, since events that are defined there are in
+ * all instances. Locked. Return: AGENT_DIR_NO_GEN when it is not known.
  */
 static uint32_t gen_of(struct process *p, const char *dir)
 {
@@ -102,7 +104,7 @@ static uint32_t gen_of(struct process *p, const char *dir)
 	int fd = p->fd;
 
 	if (strncmp(dir, "events", strlen("events")))
-		return AGENT_DIR_NO_GEN; /* instances come and go without a word */
+		return AGENT_DIR_NO_GEN; /* instances/ has no generation */
 	if (p->image.instance[0] && p->top_fd < 0)
 		return AGENT_DIR_NO_GEN;
 	if (p->top_fd >= 0) {
@@ -118,8 +120,8 @@ static uint32_t gen_of(struct process *p, const char *dir)
 }
 
 /*
- * The process's folder @dir. Return: 0 with *@d, and p->lock held, until which it stays; or -errno
- * without it: ETIMEDOUT the process is stopped or hangs.
+ * The process's folder @dir. Return: 0: *@d is set, and p->lock is held; *@d is valid until the
+ * caller unlocks it. -errno: the lock is not held; ETIMEDOUT: the process is stopped or hangs.
  */
 static int get_dir(struct process *p, const char *dir, const struct agent_dir_listing **d)
 {
@@ -142,13 +144,13 @@ static int get_dir(struct process *p, const char *dir, const struct agent_dir_li
 	if (!made)
 		return err ? err : -ENOMEM;
 	pthread_mutex_lock(&p->lock);
-	/* an answer that came while files changed is used this once */
+	/* an answer that came while files changed is not cached */
 	agent_dir_keep(&p->branch, gen_of(p, dir) == gen ? gen : AGENT_DIR_NO_GEN, made);
 	*d = made;
 	return 0;
 }
 
-/* Ask the process for the folder of @path whether it has its last part. Return: 0 or -errno. */
+/* Ask the process whether the folder of @path has the last part of it. Return: 0 or -errno. */
 static int find_in_branch(struct process *p, const char *path, struct target_file *file)
 {
 	const char *slash = strrchr(path, '/');
@@ -220,7 +222,7 @@ int process_find(struct process *p, const char *path, struct target_file *file)
 	return err;
 }
 
-/* Names that were put already, so that the tools' own files are added once. */
+/* The names that were put already, so that files of the tools are not added twice. */
 struct union_list {
 	target_put_file *put;
 	void *arg;
@@ -245,7 +247,7 @@ static int put_row(void *arg, const char *name, const struct file_at *at)
 	return put_once(arg, name, !at->row);
 }
 
-/* The instances of which there are files: of a dead or stopped process, too. */
+/* List the instances that have an area, also of a dead or stopped process. */
 static void list_left_instances(const struct process *p, target_put_file *put, void *arg)
 {
 	int fd = openat(p->image.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

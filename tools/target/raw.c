@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See raw.h. Each turn encodes the available records, in order of time over all joined CPUs, into
- * each CPU's sub-buffers, which wait in a queue for their reader. When one CPU's reader falls
- * behind, no more records are taken from that CPU, and its share of the process's own buffer fills
- * up; the other CPUs' readers go on. A queue holds MAX_QUEUE sub-buffers and what one turn adds to
- * them, at most the CPU's share of the buffer. Costs as follow.h and dat_graph.h. Any thread: a
- * lock. Tests: tests/tracefs/.
+ * sub-buffers of each CPU, which wait in a queue for their reader. If the reader of a CPU is too
+ * slow, no more records are taken from that CPU, and its share of the process's ring fills up; the
+ * readers of other CPUs go on. A queue has at most MAX_QUEUE sub-buffers and those of one turn,
+ * which are not more than the CPU's share. Costs as follow.h and dat_graph.h. Any thread: a lock.
+ * Tests: tests/tracefs/.
  */
 #include "tools/target/raw.h"
 
@@ -21,7 +21,7 @@
 #include "tools/export/dat_pages.h"
 
 #define MAX_QUEUE 4096u /* sub-buffers of a CPU */
-#define AT_ONCE	  64u	/* are made before the first is handed out */
+#define AT_ONCE	  64u	/* sub-buffers that are made before the first is handed out */
 
 struct subbuf {
 	struct subbuf *next;
@@ -43,13 +43,13 @@ struct raw {
 	struct follow *f;
 	unsigned int nr;	     /* of processes */
 	struct graph_events *events; /* NULL: none yet */
-	bool renewed;		     /* what they borrow is gone */
-	char clock[32];		     /* in which they began */
+	bool renewed;		     /* the data that events borrow is gone */
+	char clock[32];		     /* trace_clock when events were made */
 	struct stream *streams;	     /* by CPU */
 	uint32_t page_bytes;
 	bool *wanted; /* scratch of a turn: by CPU, whether its records are looked for */
 	unsigned int nr_cpus;
-	bool more; /* this turn is not at its end */
+	bool more; /* this turn has more records */
 };
 
 static int queue(void *arg, const unsigned char *chunk, uint32_t bytes)
@@ -197,7 +197,7 @@ static int make_events(struct raw *x)
 		graph_events_again(x->events);
 		return 0;
 	}
-	/* calls that are open stay so, but for stamps of another clock */
+	/* open calls stay open, except when the clock has changed */
 	if (x->events && !strcmp(x->clock, r->clock)) {
 		graph_events_go_on(x->events, r);
 		return 0;
@@ -251,14 +251,16 @@ static int encode(struct raw *x, unsigned int cpu, uint64_t hold_ns)
 	return err ? err : ret < 0 ? ret : 0;
 }
 
-/* Does a reader wait for a full sub-buffer? Not where buffer_percent is 0, and not when no process
- * records any more. */
+/*
+ * Do readers wait for a full sub-buffer? Not if buffer_percent is 0, or no process records any
+ * more.
+ */
 static bool waits_for_full(const struct raw *x)
 {
 	return follow_percent(x->f) && follow_tracing_on(x->f);
 }
 
-/* Fill the queue of a CPU. Return: whether there is something in it. */
+/* Fill the queue of a CPU. Return: whether it has a sub-buffer for the reader. */
 static bool fill(struct raw *x, unsigned int cpu, enum raw_how how, int *err)
 {
 	const uint64_t hold_ns =
@@ -272,7 +274,7 @@ static bool fill(struct raw *x, unsigned int cpu, enum raw_how how, int *err)
 		bool rest = x->more;
 
 		*err = encode(x, cpu, hold_ns);
-		/* the rest of the last look may have older records and none that came since */
+		/* the rest of the last turn may lack records that came since: look again */
 		if (!st->nr && !*err && rest && how == RAW_ALL)
 			*err = encode(x, cpu, 0);
 	}

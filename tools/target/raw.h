@@ -22,7 +22,7 @@ struct raw;
 int raw_open(const struct image *t, struct raw **out);
 void raw_close(struct raw *x);
 
-/* Of a sub-buffer: buffer_subbuf_size_kb of the first process when it was opened. */
+/* Bytes of a sub-buffer: buffer_subbuf_size_kb of the first process at raw_open(). */
 uint32_t raw_page_bytes(const struct raw *x);
 
 /*
@@ -31,29 +31,31 @@ uint32_t raw_page_bytes(const struct raw *x);
  */
 int raw_add(struct raw *x, const struct image *t);
 
-/* follow_known() of it. */
+/* follow_known() (tools/area/follow.h) of the object. */
 void raw_known(struct raw *x, uint64_t known_ns);
 
-/* From now on, until as many calls of raw_leave(), records of @cpu are taken. Records of CPUs that
- * no reader has joined stay. */
+/*
+ * raw_join() - consume records of @cpu from now on; raw_leave() ends that. Calls count and pair.
+ * Records of CPUs that no reader has joined stay in the ring.
+ */
 void raw_join(struct raw *x, unsigned int cpu);
 void raw_leave(struct raw *x, unsigned int cpu);
 
 /*
  * raw_page() - the next sub-buffer of a CPU that was joined.
- * @page: raw_page_bytes().
- * Return: 1; 0 there is none; -errno with fail() set. Any thread.
+ * @page: room for raw_page_bytes().
+ * Return: 1; 0: there is none; -errno with fail() set. Any thread.
  */
 int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how);
 
 /*
- * Is the buffer of @cpu as full as buffer_percent says, so that poll() reports it? Also when there
- * is anything and no process records any more. raw_page() then gives a page, full or not.
+ * raw_ready() - does poll() report @cpu? Yes if its buffer is filled to buffer_percent, or if it
+ * has any record and no process records any more. raw_page() then gives a page, full or not.
  */
 bool raw_ready(struct raw *x, unsigned int cpu);
 
 /*
- * raw_print() - all sub-buffers of a CPU that a reader has, at once: snapshot_raw.
+ * raw_print() - print all sub-buffers of a CPU of a reader: snapshot_raw.
  * Return: 0 or -errno with fail() set.
  */
 int raw_print(struct reader *r, unsigned int cpu, struct out *o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See render.h. The texts are the kernel's (6.12). A rendered file needs no answer of the process:
+ * See render.h. The texts are the kernel's (6.12). For a rendered file the process is not asked:
  * data of its area is copied once and printed. Tests: tests/cli/test_control.py, tests/tracefs/.
  */
 #include "tools/target/render.h"
@@ -46,7 +46,7 @@ struct file {
 	bool top;	/* an instance has none */
 };
 
-/* The tables; the area's descriptor in *@keep, to be closed, if that is wanted. */
+/* Load the tables. @keep: NULL, or gets the area's descriptor, which the caller closes. */
 static int load(const struct image *t, struct meta **out, int *keep)
 {
 	uint64_t bytes;
@@ -313,8 +313,8 @@ int render_snapshots(const char *const *paths, unsigned int nr, const char *file
 }
 
 /*
- * The contents of `trace`: the ring, or the stretch that a tracer of latencies keeps while it is
- * on.
+ * A reader for `trace`: of the ring, or, while a latency tracer is on, of the maximum latency's
+ * records that it keeps.
  */
 static int open_shown(const char *path, struct reader **r)
 {
@@ -328,8 +328,8 @@ static int open_shown(const char *path, struct reader **r)
 }
 
 /*
- * Print control file @file to @o if it is a rendered one. Return: 0; -EOPNOTSUPP without fail() when
- * it is not: the engine has it; -errno with fail() set.
+ * Print control file @file to @o if it is a rendered one. Return: 0; -EOPNOTSUPP without fail()
+ * when it is not: the engine has it; -errno with fail() set.
  */
 static int render_file(const struct image *t, const char *file, struct out *o)
 {
@@ -341,7 +341,7 @@ static int render_file(const struct image *t, const char *file, struct out *o)
 	int err, fd;
 
 	if (!f)
-		return -EOPNOTSUPP; /* the engine says whether there is such a file */
+		return -EOPNOTSUPP; /* only the engine knows whether there is such a file */
 	if (f->top && *t->instance)
 		return fail(ENOENT, "%s is of the whole process: read it without -B", file);
 	if (f->snapshot || f->records)
@@ -418,8 +418,8 @@ static int render_state(const struct meta *m, const struct file_at *at, struct o
 }
 
 /*
- * Print the text of @file that a process which cannot be asked left in its area. Return: 0 or
- * -errno with fail() set: ENOENT there is no such file, ENODATA nothing is left of it.
+ * Print the last text of @file in the area of a process that cannot answer. Return: 0 or -errno
+ * with fail() set: ENOENT: there is no such file; ENODATA: its text is not in the area.
  */
 static int render_left(const struct image *t, const char *file, struct out *o)
 {

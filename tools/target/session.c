@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions: see session.h. A session is found by the tag in the areas of its members; the folder is
- * read when the session is asked for, and every few milliseconds once something was written, so
- * that a member that comes later gets the earlier writes. Any thread. Locks: the table's, then a
- * session's, then a process's. Tests: tests/tracefs/test_sessions.py.
+ * Sessions: see session.h. A session is found by the tag in the areas of its members. The folder is
+ * read when a request comes, and after the first write every few milliseconds, so that later
+ * members get the earlier writes. Any thread. Locks: the table's, then a session's, then a
+ * process's. Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/target/session.h"
 
@@ -32,18 +32,18 @@
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct session *table;
 static bool serving;	/* idle sessions stay for the next request */
-static bool forgetting; /* a thread forgets idle sessions */
+static bool forgetting; /* a thread frees idle sessions */
 
 /*
- * A fork's child has its parent's histograms, which count from its first moment: made anew they
- * would begin with nothing. Whether it had the write so.
+ * Whether a write has reached @p by fork: a child inherits its parent's histograms, which count
+ * from its start. Writing the trigger again would begin with empty histograms.
  */
 static bool is_inherited(const struct session *s, const struct process *p, const struct written *w)
 {
 	size_t skip = w->n && w->text[0] == '!';
 	bool child = false;
 
-	/* an open with O_TRUNC is a write of nothing, and takes the histograms that were there */
+	/* an open with O_TRUNC is a write without text, and removes the histograms */
 	if (w->n && (w->n < skip + 4 || memcmp(w->text + skip, "hist", 4) != 0))
 		return false;
 	for (unsigned int i = 0; i < s->nr_members && !child; i++)
@@ -185,7 +185,7 @@ static void session_free(struct session *s)
 	free(s);
 }
 
-/* Follow a session whose later members are to get what was written, until it has none left. */
+/* Look for new members of a session, which get the earlier writes, until it has no member left. */
 static void *watch(void *arg)
 {
 	struct session *s = arg;
@@ -279,8 +279,8 @@ static void unlink_session(struct session *s)
 }
 
 /*
- * Is it kept only for the next request? If something was written to it, it is kept for later
- * members; such a session has a watcher, unless there was no thread for one. Table locked.
+ * Is the session kept only for the next request? A session with writes is kept for later members; a
+ * watcher has a reference to it, unless its thread could not be created. Table locked.
  */
 static bool is_idle(const struct session *s)
 {
@@ -288,8 +288,8 @@ static bool is_idle(const struct session *s)
 }
 
 /*
- * Take those that have been idle for a while out of the table. *@more: others are idle. Table
- * locked.
+ * Remove the sessions from the table that have been idle for a while. *@more: others are idle.
+ * Table locked.
  */
 static struct session *take_idle(bool *more)
 {
@@ -338,7 +338,7 @@ static void *forget(void *arg)
 	return NULL;
 }
 
-/* Give it back. One that is unused is forgotten after a while, one without members at once. */
+/* Release it. An unused session is freed after a while, one without members at once. */
 void session_put(struct session *s)
 {
 	pthread_t thread;

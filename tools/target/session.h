@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session as a target: a process and all that it starts, tagged alike (VESTIGE_SESSION). One set
- * of files for all: writes go to every member, and to members that come later; reads combine the
- * members' texts as session_print() says.
+ * A session as a target: a process and all processes that it starts, with one tag
+ * (VESTIGE_SESSION). It has one set of files. Writes go to every member, and to members that come
+ * later. Reads combine the members' texts: see session_print().
  */
 #ifndef VESTIGE_TOOLS_SESSION_H
 #define VESTIGE_TOOLS_SESSION_H
@@ -22,41 +22,44 @@ struct session {
 	char instance[64];    /* of its members; "": the members themselves */
 	pthread_mutex_t lock; /* of what follows */
 	struct session_members roll;
-	struct process **members; /* in the order in which they came; references are the roll's */
+	struct process **members; /* in the order in which they came; roll has the references */
 	unsigned int nr_members, room;
-	unsigned int first; /* those before it have ended */
+	unsigned int first; /* members before this one have ended */
 	struct writes writes;
-	struct session_file file;	  /* of them */
+	struct session_file file;	  /* with the writes */
 	bool watched;			  /* session_watch() */
 	struct pipe_readers pipe_readers; /* made with the first member */
 	unsigned int nr_open;		  /* files */
-	uint64_t looked_ns;		  /* when members were looked for last */
-	uint64_t idle_ns;		  /* when it was given back last; under the table's lock */
+	uint64_t looked_ns;		  /* time of the last look for members */
+	uint64_t idle_ns; /* time of the last session_put(); under the table's lock */
 };
 
 /*
  * session_get() - the session of that name.
- * @instance: NULL; or that instance of its members, which is as a session of its own: those that
- * have it are its members.
- * Return: it, to be given back with session_put(); NULL with *@err and fail() set: ENOENT it has no
+ * @instance: NULL; or an instance, which is like a session of its own: its members are those that
+ * have this instance.
+ * Return: it, to be released with session_put(); NULL with *@err and fail() set: ENOENT: it has no
  * members.
  */
 struct session *session_get(const char *name, const char *instance, int *err);
 void session_put(struct session *s);
 
 /*
- * session_members() - all, in the order in which they came, each to be given back with
- * process_put(). @out: set to the array, freed by the caller. Return: how many.
+ * session_members() - all members, in the order in which they came, each to be released with
+ * process_put(). @out: gets the array, freed by the caller. Return: how many.
  */
 unsigned int session_members(struct session *s, struct process ***out);
 
 /*
- * session_look() - find members that have come, or come and ended, since the last look; without
- * @now not if that was a few milliseconds ago.
+ * session_look() - find members that have started, and perhaps ended, since the last look. If that
+ * was only a few milliseconds ago, it looks again only with @now.
  */
 void session_look(struct session *s, bool now);
 
-/* When the last look for members began, by CLOCK_MONOTONIC: all that were there then are known. */
+/*
+ * The time (CLOCK_MONOTONIC, ns) at which the last look for members began. All members that existed
+ * then are known.
+ */
 uint64_t session_looked(struct session *s);
 
 /* A member whose files represent all; release it with process_put(). NULL: there is none. */
@@ -68,18 +71,18 @@ struct process *session_first(struct session *s);
  */
 int session_print(struct session *s, const char *path, struct out *o);
 
-/* Its lock is held: */
+/* The caller of the next functions holds the session's lock. */
 
-/* Find new members, let those go whose areas are gone. */
+/* Find new members, and remove members whose areas are gone. */
 void session_refresh(struct session *s);
 
 /* Show the writes to processes that start from now on. */
 void session_show_writes(struct session *s);
 
-/* One write in one member, in its meaning there. Return: as image_write(). */
+/* One write in one member, translated for it (meaning.h). Return: as image_write(). */
 int session_carry_out(struct process *p, struct written *w);
 
-/* It has carried out the writes up to then, and its fork's children have them from it. */
+/* @p has carried out the writes up to @until_ns; children that it forks inherit their effect. */
 void session_set_done(const struct process *p, uint64_t until_ns);
 
 /* Look for new members every few milliseconds from now on, until there are none left. */

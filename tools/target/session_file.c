@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See session_file.h. It is written in place, so that the folder of the areas does not change with
- * each write. A server that is killed leaves it without its lock, for the next one. Tests:
- * tests/tracefs/test_sessions.py.
+ * See session_file.h. The file is overwritten in place, so the mtime of the folder of areas does
+ * not change with each write. If this process is killed, the file stays, unlocked, and the next
+ * process that serves the session uses it. Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/target/session_file.h"
 
@@ -16,7 +16,7 @@
 
 #include "abi/session.h"
 
-/* As the folder's owner, whose processes read it. */
+/* The file gets the folder's owner, since that user's processes read it. */
 static int open_file(struct session_file *f)
 {
 	struct stat st, dir;
@@ -50,7 +50,7 @@ static char *put_write(char *p, const struct session_write *s, const char *path,
 	return p + s->text_bytes;
 }
 
-/* Room for a write, with its meaning. */
+/* The bytes of a write in the file, with its meanings. */
 static size_t bytes_of(const struct written *one)
 {
 	size_t n = sizeof(struct session_write) + strlen(one->path) + one->n;

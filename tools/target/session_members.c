@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See session_members.h. A file is opened once, when it is new: as long as no name comes or goes
- * there is nothing to do, however many members there are, and however many of them are dead. One
- * thread at a time. Tests: tests/tracefs/test_sessions.py.
+ * See session_members.h. A file is opened once, when it is new. While no file is added or removed,
+ * a look costs nothing, for any number of members, live or dead. One thread at a time. Tests:
+ * tests/tracefs/test_sessions.py.
  */
 #include "tools/target/session_members.h"
 
@@ -34,7 +34,7 @@ static struct process *top_of(const struct areas *a, size_t at, int *err)
 	return NULL;
 }
 
-/* An instance of the image that runs: exec leaves other images' instances. */
+/* Only an instance of the current image counts: after exec those of earlier images may be left. */
 static struct process *examine_instance(const struct areas *a, size_t at, const char *session)
 {
 	int err;
@@ -69,8 +69,9 @@ static struct process *examine(const struct areas *a, size_t at, const char *ses
 	return &no_member;
 }
 
-/* Carry the earlier findings over to the files that are the same now; members whose file is gone
- * leave. */
+/*
+ * Keep the earlier findings for files that are still the same. Report members whose file is gone.
+ */
 static void carry_over(struct session_members *r, const struct areas *now, struct process **found,
 		       const struct session_member_calls *calls)
 {

@@ -7,24 +7,22 @@
 
 /* Zero at first. */
 struct session_members {
-	struct areas *seen; /* NULL: it was not looked yet */
-	/*
-	 * the kind of each file of it: a mark of session_members.c, or a member with a reference
-	 */
+	struct areas *seen; /* NULL before the first look */
+	/* for each file of `seen`: a member with a reference, or a mark of session_members.c */
 	struct process **found;
-	bool undecided; /* one is not known yet, such as a file that is being filled in */
+	bool undecided; /* of a file it is not known yet, such as one that is being filled in */
 };
 
 struct session_member_calls {
-	/* Whose area is new, or gone; the process stays until `left` returns. */
+	/* A process whose area is new, or gone; @p stays valid until `left` returns. */
 	void (*joined)(void *arg, struct process *p);
 	void (*left)(void *arg, struct process *p);
 	void *arg;
 };
 
 /*
- * session_members_call() - look. @instance: "" the processes themselves, else that instance of
- * theirs.
+ * session_members_call() - look for changes and report them by @calls. @instance: "": the processes
+ * themselves; else their instance of that name.
  */
 void session_members_call(struct session_members *r, const char *session, const char *instance,
 			  const struct session_member_calls *calls);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session as a target: the table of operations (target.h). A write takes the place of the one
- * before to the same file, where that means the same (not of what is added to lists). Any thread.
- * Tests: tests/tracefs/test_sessions.py.
+ * A session as a target: the table of operations (target.h). Writes are kept for later members
+ * (writes.h). Any thread. Tests: tests/tracefs/test_sessions.py.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +51,7 @@ static bool is_thread_of(const struct process *p, int tid)
 	return !access(path, F_OK);
 }
 
-/* A mark is one record, where the kernel would have one. Locked. */
+/* A mark is written to one member alone, since the kernel makes one record of it. Locked. */
 static int write_mark(struct session *s, const char *path, const char *text, size_t n, int tid)
 {
 	struct process *to = NULL;
@@ -87,7 +86,7 @@ static int check_tracer(struct session *s, const char *path, const char *text, s
 	return err;
 }
 
-/* It was carried out by all members; later ones will get it. Locked. */
+/* Keep a write that all members have carried out, for later members. Locked. */
 static int add_write(struct session *s, struct written *w)
 {
 	int err;
@@ -126,7 +125,7 @@ static int op_write(struct target *t, const char *path, const char *text, size_t
 		struct process *p = s->members[i];
 		int one = process_lives(p) ? session_carry_out(p, &w) : 0;
 
-		/* one that ends meanwhile does not count */
+		/* the error of a member that ends meanwhile is ignored */
 		if (one && one != -ESRCH && !err)
 			err = one;
 	}
@@ -177,7 +176,7 @@ static bool is_open(struct session *inside)
 	return open;
 }
 
-/* The instance is gone: writes to it are not for the next one of its name. */
+/* Forget the writes to a removed instance: a new one of the same name must not get them. */
 static void forget_instance(struct session *inside)
 {
 	pthread_mutex_lock(&inside->lock);
@@ -187,7 +186,7 @@ static void forget_instance(struct session *inside)
 	pthread_mutex_unlock(&inside->lock);
 }
 
-/* A dead member makes no request: its area of the instance is removed. Return: 0 or -errno. */
+/* A dead member cannot remove its instance, so remove the instance's area. Return: 0 or -errno. */
 static int remove_dead(const struct image *member, const char *instance)
 {
 	char name[sizeof(member->name) + 1 + AREA_INSTANCE_BYTES];
@@ -314,7 +313,7 @@ static bool op_lives(struct target *t)
 	return lives;
 }
 
-/* The files are a member's. */
+/* The files of a session are those of a member. */
 static int op_find(struct target *t, const char *path, struct target_file *file)
 {
 	struct process *p = session_first(of(t));
@@ -400,7 +399,7 @@ static int op_snapshot(struct target *t, struct reader **r)
 	return open_all(t, reader_open_taken_snapshots, r);
 }
 
-/* Members that come later are found without being asked for from now on. */
+/* From now on later members are found without a request. */
 static int op_pipe_open(struct target *t, unsigned int cpu, void **pipe)
 {
 	struct session *s = of(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How reads of a session combine the members' texts: see session_print(). A table has the way for
- * each file. Any thread, no lock is held while members are asked. Tests:
+ * How reads of a session combine the members' texts: see session_print(). A table has the method
+ * for each file. Any thread; no lock is held while members are asked. Tests:
  * tests/tracefs/test_sessions.py.
  */
 #include <errno.h>
@@ -95,7 +95,7 @@ static int member_text(struct process *p, const char *path, struct text_of *t)
 	return err ? err : end;
 }
 
-/* The lines of @t that are not among those of @all. */
+/* Add the lines of @text that are not in @all. */
 static int add_lines(struct text_of *all, char *text)
 {
 	char *line, *next;
@@ -116,7 +116,7 @@ static int add_lines(struct text_of *all, char *text)
 	return err;
 }
 
-/* `name: number` and numbers alone add up; of a line with a time the first one's stays. */
+/* Add up `name: number` and single numbers; of lines with a time the first member's stays. */
 static int add_numbers(struct text_of *all, char *text)
 {
 	struct text_of sum = {0};
@@ -169,7 +169,7 @@ static int put_together(enum how_to_read how, struct text_of *all, struct text_o
 	return how == READ_SUM ? add_numbers(all, t->text) : add_lines(all, t->text);
 }
 
-/* Also those that have come, and gone, since the last look. */
+/* List the members, including those that have come, or come and gone, since the last look. */
 static unsigned int look_and_list(struct session *s, struct process ***members)
 {
 	session_look(s, true);
@@ -186,7 +186,7 @@ static int print_hists(struct session *s, const char *path, struct out *o)
 	int err = now && at ? 0 : -ENOMEM;
 
 	for (unsigned int i = 0; i < nr && !err; i++) {
-		/* the last one shows at least whether there is such an event */
+		/* keep at least one: it shows whether there is such an event */
 		if (!process_has_hists(members[i]) && (nr_at || i + 1 < nr))
 			continue;
 		now[nr_at] = members[i]->image;

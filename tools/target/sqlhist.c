@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sqlhist.h. libtracefs parses the sentence and gives the commands of a shell; a write is taken
- * out of each. Only the formats of events that the sentence names are read. One thread.
+ * See sqlhist.h. libtracefs parses the statement and gives shell commands; each is converted to a
+ * write. Only the formats of events that the statement names are read. One thread.
  * Tests: tests/cli/test_sqlhist.py.
  */
 #include "tools/target/sqlhist.h"
@@ -123,7 +123,7 @@ static int load(struct target *t, const char *dir, const char *sql, struct tep_h
 	return err;
 }
 
-/* @name: whether a name comes behind it: an event's, or one that the sentence gives. */
+/* @name: whether a name comes behind it: an event's, or one that the statement gives. */
 static bool is_keyword(const char *word, bool *name)
 {
 	static const char *const all[] = {"as",	   "from", "join", "select", "on",
@@ -138,8 +138,8 @@ static bool is_keyword(const char *word, bool *name)
 }
 
 /*
- * The first word of a sentence that is a field's name and no field of the events. libtracefs names
- * it only where there is a JOIN. @known: the fields; names that the sentence gives are added.
+ * The first word of a statement that is a field's name and no field of the events. libtracefs names
+ * it only where there is a JOIN. @known: the fields; names that the statement gives are added.
  * @text: what was written to @known. Return: the word at *@word, of NAME_BYTES.
  */
 static const char *unknown_field(const char *sql, FILE *known, char *const *text, char *word)
@@ -195,11 +195,11 @@ static int wrong_field(struct tep_handle *tep, const char *sql)
 	free(text);
 	if (!field)
 		return 0;
-	return fail(EINVAL, "no event of the sentence has a field '%s'%s%s%s", field,
+	return fail(EINVAL, "no event of the statement has a field '%s'%s%s%s", field,
 		    is_near ? ", did you mean " : "", is_near ? near : "", is_near ? "?" : "");
 }
 
-/* libtracefs points below the place; here it is one line. */
+/* fail() with the error of libtracefs, which marks the position in a second line, as one line. */
 static int wrong(struct tep_handle *tep, const char *sql, const char *text)
 {
 	char word[NAME_BYTES] = "", why[NAME_BYTES] = "";
@@ -211,8 +211,8 @@ static int wrong(struct tep_handle *tep, const char *sql, const char *text)
 	if (wrong_field(tep, sql))
 		return -EINVAL;
 	return said ? fail(EINVAL, "%s: %s", word, why)
-		    : fail(EINVAL, "the sentence has no meaning here: is each event and alias "
-				   "in it that of FROM or JOIN?");
+		    : fail(EINVAL, "the statement is not valid: is each event and alias in "
+				   "it named by FROM or JOIN?");
 }
 
 static int save_fields(struct tracefs_synth *synth, enum tracefs_synth_handler when,
@@ -244,8 +244,8 @@ static int save_fields(struct tracefs_synth *synth, enum tracefs_synth_handler w
 }
 
 /*
- * The name that libtracefs has made of a variable, __VAR_NUMBER_NUMBER, which releases up to 1.6 want
- * to hear. @name: it, or @var itself where there is none.
+ * The name __VAR_NUMBER_NUMBER that libtracefs gives to a variable; releases up to 1.6 expect it.
+ * @name: gets it, or @var itself if there is no such name.
  */
 static void name_var(struct tracefs_synth *synth, const char *var, char *name, size_t bytes)
 {
@@ -284,9 +284,9 @@ static int act(struct tracefs_synth *synth, const struct sqlhist *how)
 		err = save_fields(synth, when, var, how->save);
 	if (!err && (how->trace || (!how->snapshot && !how->save)) &&
 	    tracefs_synth_trace(synth, when, var))
-		err = fail(EINVAL, "%s is no variable of the end event in the sentence", asked);
+		err = fail(EINVAL, "%s is no variable of the end event in the statement", asked);
 	if (!err && how->snapshot && tracefs_synth_snapshot(synth, when, var))
-		err = fail(EINVAL, "%s is no variable of the end event in the sentence", asked);
+		err = fail(EINVAL, "%s is no variable of the end event in the statement", asked);
 	return err;
 }
 
@@ -319,10 +319,10 @@ static int put_all(struct tracefs_synth *synth, const struct sqlhist *how,
 	if (tracefs_synth_complete(synth)) {
 		err = act(synth, how);
 		if (!err && tracefs_synth_echo_cmd(&seq, synth))
-			err = fail_errno(errno, "no commands can be made of the sentence");
+			err = fail_errno(errno, "no commands can be made of the statement");
 	} else if (how->max || how->change) {
 		err = fail(EINVAL,
-			   "the sentence makes no synthetic event: it has no JOIN, so %s "
+			   "the statement makes no synthetic event: it has no JOIN, so %s "
 			   "means nothing",
 			   how->max ? "-m" : "-c");
 	} else {

@@ -22,8 +22,8 @@ static int read_once(int fd, uint64_t at, struct area_stack *s, uint32_t *gen)
 }
 
 /*
- * A copy that no write changed meanwhile; of a process that was stopped or killed while it wrote,
- * as it is. To be freed. NULL with fail() set.
+ * A consistent copy; if the process was stopped or killed while it wrote, what is there. To be
+ * freed. NULL with fail() set.
  */
 static struct area_stack *load(const struct meta *m, int fd)
 {

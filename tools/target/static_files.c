@@ -47,7 +47,7 @@ static const struct dat_event *event_named(const char *name, size_t n)
 	return NULL;
 }
 
-/* The kernel gives an id to those that perf may have. */
+/* The kernel gives a file id to the events that perf may use. */
 static bool has_id(const struct dat_event *ev)
 {
 	return !strcmp(ev->name, "function") || !strcmp(ev->name, "print");

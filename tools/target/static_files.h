@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that are the same for all processes, so none is asked: they describe how the tools encode
- * records (events/header_page, the formats of the system ftrace).
+ * Control files that are the same for all processes, so no process is asked for them. They describe
+ * how the tools encode records (events/header_page, the formats of the system ftrace).
  */
 #ifndef VESTIGE_TOOLS_STATIC_FILES_H
 #define VESTIGE_TOOLS_STATIC_FILES_H
@@ -11,7 +11,7 @@
 #include "tools/text/out.h"
 
 /*
- * static_file_find() - is there something of that path?
+ * static_file_find() - is there a file or folder of that path?
  * @dir: set to whether it is a folder.
  */
 bool static_file_find(const char *path, bool *dir);

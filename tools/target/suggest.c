@@ -24,7 +24,7 @@ static int add(struct words *w, char *word)
 	return 0;
 }
 
-/* @parts: what is behind a colon is a word, too: an event without its system. */
+/* @parts: the text behind a colon is a word, too: an event without its system. */
 static int split(char *text, bool parts, struct words *w)
 {
 	char *word, *colon;

@@ -15,7 +15,7 @@
 
 #define NR_KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* A name that a kind has is not asked of those behind it. */
+/* In order: the first kind whose has_name() is true gets the name. */
 static const struct target_ops *const kinds[] = {&process_ops, &session_ops};
 
 struct target *target_get(const char *name, const char *instance, int *err)

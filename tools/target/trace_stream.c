@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See trace_stream.h: one way through merge and text for nop, function and events, another for a
- * trace of calls. Owns neither reader nor output, and adds no cost of its own. Tests:
- * tests/cli/test_report.py, tests/tracefs/.
+ * See trace_stream.h. A trace of calls is printed by graph_events.h and graph_text.h, all others by
+ * merge.h and trace_text.h. Owns neither reader nor output. Tests: tests/cli/test_report.py,
+ * tests/tracefs/.
  */
 #include "tools/target/trace_stream.h"
 
@@ -19,10 +19,10 @@
 struct trace_stream {
 	struct out *o;
 	char tracer[32], clock[32];
-	/* one pair */
+	/* for other traces */
 	struct merge *merge;
 	struct trace_text *text;
-	/* or the other */
+	/* for a trace of calls */
 	struct graph_events *events;
 	struct graph_text *graph;
 };
@@ -73,7 +73,7 @@ static int begin_merge(struct trace_stream *s, struct reader *r, const struct tr
 	return 0;
 }
 
-/* Do its records go the way of calls? */
+/* Is it a trace of calls? */
 static bool is_of_calls(const struct reader *r)
 {
 	return r->graph || !strcmp(r->tracer, "function_graph");

@@ -13,8 +13,8 @@
 struct trace_stream;
 
 struct trace_shape {
-	const bool *cpus;   /* those wanted, nr_cpus of them; NULL: all. Borrowed */
-	uint32_t set, keep; /* of a trace of calls: options set, and those of the process kept */
+	const bool *cpus;   /* which CPUs to print, nr_cpus entries; NULL: all. Borrowed */
+	uint32_t set, keep; /* as for trace_print() */
 	bool no_header;	    /* as trace_pipe has none */
 };
 
@@ -42,16 +42,16 @@ int trace_stream_all(struct trace_stream *s);
 void trace_stream_again(struct trace_stream *s);
 
 /*
- * trace_stream_go_on() - ... or @r has, a reader of the same processes made anew, of which
- * everything is borrowed from now on; calls that are open stay so. @shape: as at first, without a
- * header. Return: 1; 0 it is another kind of trace: make a new stream; -errno with fail() set.
+ * trace_stream_go_on() - after the end: go on with @r, a new reader of the same processes, which is
+ * borrowed from now on. Open calls stay open. @shape: as at first, without a header. Return: 1; 0:
+ * it is another kind of trace, so the caller must make a new stream; -errno with fail() set.
  */
 int trace_stream_go_on(struct trace_stream *s, struct reader *r, const struct trace_shape *shape);
 
-/* How many records of a CPU are in what was printed. */
+/* How many records of a CPU were printed. */
 uint64_t trace_stream_nr_taken(const struct trace_stream *s, unsigned int cpu);
 
-/* Calls that were nested deeper than is kept, after the end. */
+/* After the end: how many calls were left out because they were nested too deep. */
 uint64_t trace_stream_too_deep(const struct trace_stream *s);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See tracer_refusal.h. Tests: tests/cli/test_control.py, test_unmodified.py, test_denied_exec.py. */
+/*
+ * See tracer_refusal.h. Tests: tests/cli/test_control.py, test_unmodified.py, test_denied_exec.py.
+ */
 #include "tools/target/tracer_refusal.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 
 #include "tools/base/fail.h"
 
-/* The text behind @word, which @at has to begin with. NULL: it does not. */
+/* The text behind @word, if @at begins with @word; else NULL. */
 static const char *behind(const char *at, const char *word)
 {
 	size_t n = strlen(word);
@@ -17,7 +19,7 @@ static const char *behind(const char *at, const char *word)
 	return strncmp(at, word, n) ? NULL : at + n;
 }
 
-/* The reason in a line: `no tracer NAME: ...` and `no NAME: ...`. NULL: it is about another thing. */
+/* The reason in a line `no tracer NAME: ...` or `no NAME: ...`; NULL: it is another line. */
 static const char *reason_in(const char *line, const char *tracer)
 {
 	const char *at = behind(line, "no ");
@@ -127,12 +129,12 @@ int tracer_refused(struct target *t, const char *tracer, int err)
 	bool found;
 	int none;
 
-	/* the kernel's has no such files; the other errors say it themselves */
+	/* the kernel has no such files; other errors need no reason */
 	if ((err != -EINVAL && err != -ENODEV) || !t->ops->records)
 		return err;
 	snprintf(said, sizeof(said), "%s", fail_text());
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(tracer, " \t\n"), tracer);
-	/* an instance has none of the two files */
+	/* an instance does not have the two files */
 	top = target_get(t->name, NULL, &none);
 	found = top && (is_in_file(top, "vestige_absent", name, why, sizeof(why)) ||
 			is_in_file(top, "vestige_status", name, why, sizeof(why)));

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The text of a write in programs with these objects (abi/session.h). */
+/* The translated text of a write for programs with these objects (abi/session.h). */
 struct meaning {
 	uint64_t objects;
 	char *text;
@@ -15,7 +15,7 @@ struct meaning {
 };
 
 struct written {
-	char *path, *text; /* text NULL: path is an instance that is made */
+	char *path, *text; /* text NULL: an instance is made, and path is its name */
 	size_t n;
 	bool truncate;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC: when it was carried out */
@@ -24,19 +24,19 @@ struct written {
 	unsigned int nr_meanings;
 };
 
-/* In the order in which they are to be repeated. Zero at first; one thread at a time. */
+/* In the order in which they are repeated in new members. Zero at first; one thread at a time. */
 struct writes {
 	struct written *at;
 	unsigned int nr, room;
 };
 
-/* Is a write to it kept for later members? */
+/* Is a write to @path kept for later members? */
 bool writes_keep(const char *path);
 
 /*
  * writes_add() - add a write that was carried out; it replaces earlier writes to the same file if
- * it has the same effect. @new: @text NULL: an instance of that name was made; @meanings are taken
- * over, whatever is returned. Return: 0, -ENOMEM, -ENOSPC: there are too many.
+ * they have no effect any more. @new: copied, except meanings, which @w owns then in any case.
+ * Return: 0; -ENOMEM; -ENOSPC: there are too many.
  */
 int writes_add(struct writes *w, struct written *new);
 
