@@ -13,7 +13,7 @@ static bool has_caller(const struct call_tree *t, const struct call_node *n)
 	return n->parent && !t->nodes[n->parent].thread;
 }
 
-/* Whether the same caller made the same call further up. */
+/* Is the same call, by the same caller, open further up? */
 static bool is_within_itself(const struct call_tree *t, const struct call_node *n)
 {
 	uint32_t caller = t->nodes[n->parent].function;

@@ -17,7 +17,7 @@ struct call_edge {
 
 struct call_edges {
 	uint32_t nr_functions;
-	uint64_t *self, *total, *calls; /* by function; total: within itself counts once */
+	uint64_t *self, *total, *calls; /* by function; total: recursive calls count once */
 	struct call_edge *at;		/* by caller, then callee */
 	size_t nr;
 };

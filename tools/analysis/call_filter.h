@@ -4,9 +4,9 @@
  * duration, in a range of time, of some threads. Also numbers the functions; views count by these
  * numbers.
  *
- * A filter keeps what it knows of an open call in the upper half of struct call's data; the lower
- * half is the view's. Functions are known by address; their names, which patterns are matched with,
- * are looked up once. Costs 3 to 5 ns a call.
+ * A filter keeps its state of an open call in the upper half of struct call's data. The lower half
+ * belongs to the view. Functions are found by address. Their names, which are matched against the
+ * patterns, are looked up once. Costs 3 to 5 ns a call.
  * Tests: tests/unit/test_call_tree.c.
  */
 #ifndef VESTIGE_TOOLS_CALL_FILTER_H
@@ -26,7 +26,7 @@ struct call_wish {
 	const char *under[CALL_FILTER_MAX]; /* globs of names: only these and what they call */
 	const char *not_under[CALL_FILTER_MAX];
 	unsigned int nr_under, nr_not_under;
-	uint32_t max_depth; /* levels, the outermost shown call's being the first; 0 all */
+	uint32_t max_depth; /* levels, from the outermost shown call as the first; 0 all */
 	uint64_t min_ns;    /* only calls of at least this duration */
 	uint64_t from, to;  /* only calls that began at or after, and before; to 0: no end */
 	int32_t tids[CALL_FILTER_MAX];
@@ -37,7 +37,7 @@ struct call_function {
 	uint64_t ip;
 	const char *name;   /* NULL: no symbol */
 	const char *module; /* NULL: the main program */
-	uint8_t matched;    /* by which of the lists */
+	uint8_t matched;    /* enum matched: the lists of call_wish that match its name */
 };
 
 struct call_filter;
@@ -54,8 +54,8 @@ void call_filter_free(struct call_filter *f);
 
 /*
  * call_filter_enter() - to be called first in calls_ops.enter, for every call.
- * @function: gets the function's number. Return: 1 it is shown, as far as is known before it ends,
- * 0 it is not, -ENOMEM.
+ * @function: gets the function's number. Return: 1: the call is shown, unless it turns out to be
+ * too short; 0: it is not; -ENOMEM with fail() set.
  */
 int call_filter_enter(struct call_filter *f, struct call *call, const struct call *parent,
 		      uint32_t *function);
@@ -63,19 +63,19 @@ int call_filter_enter(struct call_filter *f, struct call *call, const struct cal
 /* In calls_ops.leave: was it shown, and is it long enough? */
 bool call_filter_leave(const struct call_filter *f, const struct call *call);
 
-/* Is @rec of the threads and the time that are shown? Its call is not looked at. */
+/* Does @rec belong to a thread and time that are shown? The calls around it are not checked. */
 bool call_filter_record(const struct call_filter *f, const struct record *rec);
 
 /* Is an exit without an entry shown? */
 bool call_filter_unmatched(const struct call_filter *f, const struct record *rec);
 
-/* The result of call_filter_enter(). */
+/* Did call_filter_enter() return 1 for @call? */
 static inline bool call_filter_shown(const struct call *call)
 {
 	return call->data & CALL_FILTER_SHOWN;
 }
 
-/* The level at which it is shown: 0 the outermost. */
+/* The level at which a call is shown: 0 the outermost. */
 static inline uint32_t call_filter_level(const struct call *call)
 {
 	return (uint32_t)(call->data >> 36);
@@ -85,10 +85,10 @@ static inline uint32_t call_filter_level(const struct call *call)
 const struct call_function *call_filter_function(const struct call_filter *f, uint32_t i);
 uint32_t call_filter_nr(const struct call_filter *f);
 
-/* The number of the function at @ip. Return: 0 or -ENOMEM. */
+/* *@function: gets the number of the function at @ip. Return: 0 or -ENOMEM with fail() set. */
 int call_filter_number(struct call_filter *f, uint64_t ip, uint32_t *function);
 
-/* Has a function's name, as shown or as in its object, this form (fnmatch())? */
+/* Does @pattern (fnmatch()) match the function's name, demangled or as in its object? */
 bool call_name_matches(struct reader *r, uint64_t ip, const char *pattern);
 
 #endif

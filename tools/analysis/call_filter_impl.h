@@ -27,13 +27,13 @@ struct call_filter {
 	struct slot {
 		uint64_t ip;
 		uint32_t function;
-		uint8_t matched; /* the function's, at hand */
+		uint8_t matched; /* copy of the function's `matched` */
 	} * slots;
 	uint32_t nr_slots; /* a power of two */
-	bool all;	   /* there are no filters but times */
+	bool all;	   /* only min_ns may be set: call_filter_all() */
 };
 
-/* Is a call shown whatever it is, unless it is too short? */
+/* Are all calls shown, except those that are too short? */
 static inline bool call_filter_all(const struct call_wish *w)
 {
 	return !w->nr_under && !w->nr_not_under && !w->max_depth && !w->from && !w->to &&
@@ -50,7 +50,7 @@ static inline struct slot *call_filter_slot(const struct call_filter *f, uint64_
 	return &f->slots[i];
 }
 
-/* In call_filter.c: a function that was not met before. Return: 0 or -ENOMEM with fail() set. */
+/* In call_filter.c: add a new function. Return: 0 or -ENOMEM with fail() set. */
 int call_filter_add(struct call_filter *f, uint64_t ip, uint32_t *function);
 
 static inline bool call_filter_thread(const struct call_wish *w, int32_t tid)
@@ -61,7 +61,7 @@ static inline bool call_filter_thread(const struct call_wish *w, int32_t tid)
 	return !w->nr_tids;
 }
 
-/* call_filter_judge() for a filter that leaves nothing out. */
+/* call_filter_judge() for a filter with `all`. */
 static inline void call_filter_pass(struct call *call, const struct call *parent)
 {
 	uint64_t level = parent ? (parent->data >> LEVEL_SHIFT) + 1 : call->depth;
@@ -69,7 +69,7 @@ static inline void call_filter_pass(struct call *call, const struct call *parent
 	call->data = STATE_SHOWN | (level < LEVEL_MAX ? level : LEVEL_MAX) << LEVEL_SHIFT;
 }
 
-/* call_filter_enter() itself. */
+/* The body of call_filter_enter(). */
 static inline __attribute__((always_inline)) int call_filter_judge(struct call_filter *f,
 								   struct call *call,
 								   const struct call *parent,
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) int call_filter_judge(struct call_f
 	return (state & STATE_SHOWN) != 0;
 }
 
-/* call_filter_leave() itself. */
+/* The body of call_filter_leave(). */
 static inline bool call_filter_long(const struct call_filter *f, const struct call *call)
 {
 	return call->data & STATE_SHOWN && call->end - call->start >= f->wish->min_ns;

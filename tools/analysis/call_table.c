@@ -17,7 +17,7 @@ const char *const call_sort_names[SORT_NR + 1] = {
 	[SORT_NAME] = "name", [SORT_TID] = "tid",     [SORT_SUSPENDED] = "suspended",
 };
 
-/* The parts of a node that choose its row. */
+/* The key of a node's row. */
 struct key {
 	int32_t tid;
 	uint32_t number; /* of the function or object */
@@ -81,7 +81,7 @@ static uint32_t number_of(const struct making *m, uint32_t n)
 	return m->by == TABLE_BY_FUNCTION ? function : 0;
 }
 
-/* Does the time of node @n count already above it in the same row? */
+/* Is the time of node @n part of the time of a node above it that has the same row? */
 static bool counted_above(const struct making *m, uint32_t n)
 {
 	const struct call_node *nodes = m->t->nodes;
@@ -118,7 +118,10 @@ static void new_row(const struct making *m, struct call_row *row, const struct k
 	}
 }
 
-/* A percentile is the middle of a bucket, which may lie beyond the least and the greatest. */
+/*
+ * A percentile is the middle of a bucket, which may be less than the minimum or more than the
+ * maximum.
+ */
 static uint64_t between(uint64_t v, const struct call_row *row)
 {
 	return v < row->min ? row->min : v > row->max ? row->max : v;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of a call tree's counts: a row a function, a thread or an object. */
+/* A table of a call tree's counts: one row for each function, thread or object. */
 #ifndef VESTIGE_TOOLS_CALL_TABLE_H
 #define VESTIGE_TOOLS_CALL_TABLE_H
 
@@ -17,12 +17,12 @@ struct call_row {
 	int32_t tid;	    /* TABLE_BY_THREAD, and with @by_thread; else 0 */
 	uint64_t calls;
 	/*
-	 * Time in it and beneath it. A call beneath another call of the same function counts once.
-	 * For a thread: time in its outermost calls.
+	 * Time of the calls with the calls beneath them. Recursive calls count once. For a thread:
+	 * time of its outermost calls.
 	 */
 	uint64_t total;
-	uint64_t self;	    /* on the running stack, not beneath it */
-	uint64_t suspended; /* not beneath it, while its stack did not run: call_tree_suspended() */
+	uint64_t self;	    /* without the calls beneath, while the stack ran */
+	uint64_t suspended; /* the same while it did not: call_tree_suspended() */
 	uint64_t sum;	    /* of the times of all calls: avg = sum / calls */
 	uint64_t min, max;
 	uint64_t p50, p90, p99; /* of a call's time; TABLE_BY_FUNCTION without threads alone */
@@ -61,7 +61,7 @@ extern const char *const call_sort_names[SORT_NR + 1]; /* the last NULL */
 int call_table_make(const struct call_tree *t, enum call_table_by by, struct call_table *out);
 void call_table_free(struct call_table *table);
 
-/* Sort by @nr keys, the first one first; rows that are equal by all of them, by name. */
+/* Sort by @nr keys, the first one first; rows with equal keys are sorted by name. */
 void call_table_sort(struct call_table *table, const enum call_sort *keys, unsigned int nr);
 
 /* The row of the same name, module and thread, NULL none. @table sorted by SORT_NAME alone. */

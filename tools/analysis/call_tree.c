@@ -64,7 +64,7 @@ static void fill_slot(struct call_tree *t, uint32_t n)
 		.parent = node->parent, .function = node->function, .node = n};
 }
 
-/* Room for one more node. */
+/* Make room for one more node. */
 static int grow(struct call_tree *t)
 {
 	if (t->nr == t->room) {
@@ -137,7 +137,7 @@ struct percentiles *call_tree_spread(struct call_tree *t, uint32_t function)
 	return &t->spreads[function];
 }
 
-/* Few trees have it, so it is beside the nodes. */
+/* Few trees have suspended calls, so their times are not in the nodes. */
 __attribute__((noinline)) void call_tree_suspend(struct call_tree *t, uint32_t n, uint64_t time)
 {
 	if (n >= t->nr_suspended) {
@@ -154,7 +154,7 @@ __attribute__((noinline)) void call_tree_suspend(struct call_tree *t, uint32_t n
 	t->suspended[n] += time;
 }
 
-/* The way by the tables of functions and of nodes. Return: the node, 0 none. */
+/* See call_tree_impl.h. */
 __attribute__((noinline)) uint32_t call_tree_find(struct call_tree *t, struct call *call,
 						  const struct call *parent, uint32_t *up)
 {
@@ -167,7 +167,7 @@ __attribute__((noinline)) uint32_t call_tree_find(struct call_tree *t, struct ca
 		*up = call_tree_child(t, 0, (uint32_t)call->pid, true);
 	if (shown <= 0)
 		return 0;
-	/* most have but one, or call the one that they called first */
+	/* most nodes have one child, or call the first child again */
 	n = t->nodes[*up].first_child;
 	if (!n || t->nodes[n].function != function || t->nodes[n].thread)
 		n = call_tree_child(t, *up, function, false);
@@ -236,7 +236,7 @@ static bool within(const struct call_tree *t, const bool *wanted, uint32_t n)
 	return false;
 }
 
-/* Nodes come after their parents, so that one pass in order of numbers meets these first. */
+/* A node has a higher number than its parent, so a pass in order of numbers sees parents first. */
 int call_tree_beneath(const struct call_tree *t, const bool *wanted, struct call_tree *out)
 {
 	uint32_t *to = calloc(t->nr, sizeof(*to));
@@ -316,7 +316,10 @@ static bool is_counted(const struct call_node *n)
 	return n->calls || n->thread;
 }
 
-/* The next node in that order, counted or not; no stack of our own is needed. */
+/*
+ * The next node in the order of call_tree_next(), counted or not. The links suffice; no stack is
+ * needed.
+ */
 static uint32_t next_node(const struct call_tree *t, uint32_t i, unsigned int *depth)
 {
 	if (t->nodes[i].first_child && (!i || is_counted(&t->nodes[i]))) {

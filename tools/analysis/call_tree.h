@@ -3,12 +3,12 @@
  * The tree of calls: a node for each path of callers to a function, with the number of calls and
  * their time.
  *
- * Built from the calls of calls.h that a filter lets through; a call whose caller is hidden hangs
- * under the nearest one that is not. Where threads are kept apart, the root's children are threads.
- * Unfinished calls count, up to the end of the trace.
+ * Built from the calls of calls.h that a filter lets through; a call whose caller is hidden is put
+ * under the nearest caller that is shown. With @by_thread, the root's children are threads.
+ * Unfinished calls count up to the end of the trace.
  *
  * Memory: 100 bytes a node, CALL_TREE_MAX nodes at most; a call that would need one more is not
- * counted, and reported by call_tree_left_out(). Costs 10 to 15 ns a call.
+ * counted in the tree, but in `left_out`. Costs 10 to 15 ns a call.
  * Tests: tests/unit/test_call_tree.c.
  */
 #ifndef VESTIGE_TOOLS_CALL_TREE_H
@@ -24,14 +24,15 @@
 #define CALL_TREE_MAX (1u << 22)
 
 /*
- * Numbers of nodes; 0 is the root and no node's child. One cache line: an array of them is aligned.
+ * A node refers to others by their numbers; 0 is the root, which is no node's child. A node is one
+ * cache line; arrays of nodes are aligned to that.
  */
 struct call_node {
-	uint32_t function; /* as in the filter; of a thread's node its pid */
+	uint32_t function; /* as in the filter; in a thread's node the pid */
 	uint32_t parent, first_child, next;
 	uint32_t same;			/* nearest node above of the same function, 0 none */
-	uint32_t thread : 1;		/* a thread's */
-	uint32_t follower : 31;		/* that its parent called behind it the last time, 0 none */
+	uint32_t thread : 1;		/* it is a thread's node */
+	uint32_t follower : 31;		/* the node that followed it the last time, 0 none */
 	uint64_t calls;			/* that have ended, or were open at the end */
 	uint64_t total, self, min, max; /* in the reader's units; see call_tree_suspended() */
 };
@@ -62,7 +63,7 @@ struct call_tree {
 int call_tree_init(struct call_tree *t, struct call_filter *filter, bool by_thread, bool spreads);
 void call_tree_clear(struct call_tree *t);
 
-/* For calls_new(), with the tree as argument; t->err has failures (fail() set). */
+/* For calls_new(), with the tree as @arg. Failures are in t->err, with fail() set. */
 extern const struct calls_ops call_tree_ops;
 
 /*
@@ -71,26 +72,28 @@ extern const struct calls_ops call_tree_ops;
  */
 uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function, bool thread);
 
-/* How long node @n was suspended as the innermost call of its stack: neither self nor beneath. */
+/* Time that node @n was suspended as the innermost call of its stack; in no node's self time. */
 static inline uint64_t call_tree_suspended(const struct call_tree *t, uint32_t n)
 {
 	return n < t->nr_suspended ? t->suspended[n] : 0;
 }
 
 /*
- * call_tree_beneath() - make @out the tree beneath all functions that match @pattern, from their
- * calls that are not within one another. call_tree_callers() - the same upside down: under a
- * function its callers, and under these their callers. Counts are the counts of the function at the
- * top.
- * @out: initialised. Return: 0 or -ENOMEM with fail() set.
+ * call_tree_beneath() - make @out the tree beneath the @wanted functions; their recursive calls
+ * count once.
+ * call_tree_callers() - the same upside down: under a function its callers, and under these their
+ * callers. All counts are those of the calls of the function at the top.
+ * @wanted: by number of function, nr of the filter. @out: initialised, empty. Return: 0 or -ENOMEM
+ * with fail() set.
  */
 int call_tree_beneath(const struct call_tree *t, const bool *wanted, struct call_tree *out);
 int call_tree_callers(const struct call_tree *t, const bool *wanted, struct call_tree *out);
 
 /*
- * call_tree_next() - walk the tree: a node before those beneath it.
- * @i: 0 at first, then what was returned. @depth: 0 at first; of the root's children 1.
- * Return: the next node that was counted, or a thread's; 0: there are no more.
+ * call_tree_next() - walk the tree: a node comes before the nodes beneath it.
+ * @i: 0 at first, then what was returned. @depth: 0 at first; gets the depth of the node, 1 for the
+ * root's children.
+ * Return: the next node that has calls or is a thread's; 0: there are no more.
  */
 uint32_t call_tree_next(const struct call_tree *t, uint32_t i, unsigned int *depth);
 

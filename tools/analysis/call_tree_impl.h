@@ -16,12 +16,13 @@
 #define NODE(data) ((uint32_t)(data) & (uint32_t)(NODE_NONE - 1))
 
 /*
- * In call_tree.c. The way by the tables of functions and of nodes. @up: 0: is set to the thread's
- * node, where threads are kept apart. Return: the node, 0 none.
+ * In call_tree.c: find or make the node of a call by the hash tables of functions and nodes.
+ * @up: the node above; if 0 and t->by_thread, it is set to the thread's node. Return: the node, 0
+ * none.
  */
 uint32_t call_tree_find(struct call_tree *t, struct call *call, const struct call *parent,
 			uint32_t *up);
-/* The histogram of a function that is new. NULL: no memory. */
+/* Make the histogram of a new function. NULL: no memory. */
 struct percentiles *call_tree_spread(struct call_tree *t, uint32_t function);
 /* Node @n was suspended for @time. */
 void call_tree_suspend(struct call_tree *t, uint32_t n, uint64_t time);
@@ -29,9 +30,9 @@ void call_tree_suspend(struct call_tree *t, uint32_t n, uint64_t time);
 void call_tree_add(struct call_tree *out, uint32_t i, const struct call_tree *t, uint32_t n);
 
 /*
- * What a function calls it mostly calls in the same order: behind the child that was left last
- * comes the one that came behind it the last time, which is looked at before any table. Return:
- * the node of a call of @ip under node @up if that is it, 0: it is not.
+ * A function mostly makes its calls in the same order. So the first guess, before any table, is the
+ * node that followed the last-left child the last time.
+ * Return: that node, if it is of a call of @ip under node @up; else 0.
  */
 static inline uint32_t likely_child(const struct call_tree *t, uint32_t up, uint64_t ip)
 {
@@ -45,7 +46,7 @@ static inline uint32_t likely_child(const struct call_tree *t, uint32_t up, uint
 	return n && f->functions[t->nodes[n].function].ip == ip ? n : 0;
 }
 
-/* A call begins under node @up: the parent's, or what stands for it. */
+/* A call begins under node @up: the parent's, or the nearest one that is shown. */
 static inline void call_tree_enter(struct call_tree *t, struct call *call,
 				   const struct call *parent, uint32_t up)
 {
@@ -55,12 +56,12 @@ static inline void call_tree_enter(struct call_tree *t, struct call *call,
 		call_filter_pass(call, parent);
 	else
 		n = call_tree_find(t, call, parent, &up);
-	/* the likely next call, ahead: large trees do not fit a cache */
+	/* fetch the likely next call: large trees do not fit the cache */
 	__builtin_prefetch(&t->nodes[t->nodes[n].first_child], 1);
 	call->data |= n ? n : up | NODE_NONE;
 }
 
-/* A call of node @n has ended that took @time, of which @self was its own. */
+/* A call of node @n has ended: it took @time, of which @self was not in calls beneath. */
 static inline void count_call(struct call_tree *t, struct call_node *n, uint64_t time,
 			      uint64_t self)
 {
@@ -95,7 +96,7 @@ static inline void call_tree_leave(struct call_tree *t, const struct call *call)
 	count_call(t, &t->nodes[t->left], time, time > not_self ? time - not_self : 0);
 }
 
-/* The same without a struct call. False: it is not the likely child. */
+/* Enter and leave a call without a struct call. Return: false: it is not the likely child. */
 static inline bool call_tree_leaf(struct call_tree *t, const struct call *parent, uint64_t ip,
 				  uint64_t time)
 {

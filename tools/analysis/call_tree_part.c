@@ -8,13 +8,16 @@
 #include "tools/analysis/call_tree_impl.h"
 #include "tools/base/array.h"
 
-/* Half of what calls.c allows: what is open here lies above what is open there. */
+/*
+ * Half the limit of calls.c: at the join, these calls are put on top of the first tree's open
+ * calls.
+ */
 #define MAX_OPEN   (1u << 19)
 #define MAX_STACKS (1u << 19)
 #define MAX_TAILS  (CALLS_MAX_TAILS / 2)
-#define MAX_LEVELS (1u << 12) /* they are looked through */
+#define MAX_LEVELS (1u << 12) /* the search is linear */
 
-/* An open call of a thread that began before the part: its root, and when it ended. */
+/* An open call of a thread that began before the part: its root node, and when it ended. */
 struct level {
 	int32_t pid;
 	uint32_t process, task;
@@ -33,7 +36,7 @@ struct call_tree_part {
 	size_t nr_levels, room;
 	uint64_t nr_ended;
 	size_t last; /* the level that was looked for last */
-	bool failed; /* it cannot be joined */
+	bool failed; /* the part cannot be joined */
 };
 
 static bool is_of(const struct level *l, int32_t pid, uint32_t process, uint32_t task)
@@ -92,7 +95,7 @@ static inline void part_enter(struct call_tree_part *p, struct call *call,
 
 		up = l ? l->node : 0;
 	}
-	/* a long row of jumps, of which some may lie below the part */
+	/* a long row of tail calls, of which some may have begun before the part */
 	if (call->flags & CALL_BARE && call->depth >= MAX_TAILS &&
 	    (call - call->depth)->flags & CALL_BARE)
 		p->failed = true;
@@ -118,7 +121,7 @@ static void on_enter(void *arg, struct call *call, struct call *parent, const st
 
 static void on_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
-	/* a stack had to go for another one */
+	/* a stack was dropped because there were too many */
 	if (!rec)
 		((struct call_tree_part *)arg)->failed = true;
 	else
@@ -237,7 +240,7 @@ static bool is_first(const struct call_tree_part *p, const struct level *l)
 	return true;
 }
 
-/* Whether the exits of a thread end what is open at the end of the first half. */
+/* Do the exits of a thread fit the calls that are open at the end of the first half? */
 static bool fits(const struct call_tree_part *p, struct calls *c, const struct level *first)
 {
 	const struct record rec = {
@@ -275,7 +278,7 @@ static bool can_join(const struct call_tree_part *p, const struct call_tree *t, 
 	return true;
 }
 
-/* The calls that began before the part end as its exits say; each level gets its node in @t. */
+/* End the calls that began before the part, by the part's exits. Each level gets its node in @t. */
 static int end_levels(struct call_tree_part *p, struct call_tree *t, struct calls *c)
 {
 	for (struct level *l = p->levels; l < p->levels + p->nr_levels; l++) {
@@ -347,7 +350,7 @@ static int add_nodes(struct call_tree_part *p, struct call_tree *t)
 	return err;
 }
 
-/* The calls that are open at the end of the part are open in @c. */
+/* Open in @c the calls that are open at the end of the part. */
 static int open_calls(struct call_tree_part *p, struct calls *c)
 {
 	for (const struct stack *s = p->calls->oldest; s; s = s->newer) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See calls.h. Each stack is an array of its open calls. The usual record is an ENTRY that is put
- * on top or an EXIT that fits the top; any other record takes the slow path, close_exit().
+ * See calls.h. Each stack is an array of its open calls. The usual record is an ENTRY, which is
+ * pushed, or an EXIT of the top call. Any other EXIT takes the slow path, close_exit().
  *
- * A call by RECORD_TAIL has no exit of its own (CALL_BARE) unless it comes of a trace.dat: it lies
- * on the stack above the call that jumped, and goes with that. Records of a trace.dat have their
+ * A call by RECORD_TAIL has no exit of its own (CALL_BARE), except in a trace.dat. It lies on the
+ * stack above the call that jumped to it and ends with that call. Records of a trace.dat have a
  * depth, which shows the open calls even where records were lost.
  *
  * Costs 6 to 10 ns a record without callbacks. Tests: tests/unit/test_calls.c (random programs
@@ -42,7 +42,7 @@ struct calls *calls_new(const struct calls_ops *ops, void *arg, const struct cal
 		c->limits.max_depth = DEFAULT_DEPTH;
 	if (!c->limits.max_open)
 		c->limits.max_open = DEFAULT_OPEN;
-	/* a thread that changes its stack needs two, and the one that it leaves must not go */
+	/* a thread that changes its stack needs two stacks, and the old one must not be dropped */
 	if (!c->limits.max_stacks)
 		c->limits.max_stacks = DEFAULT_STACKS;
 	if (c->limits.max_stacks < 4)
@@ -98,7 +98,7 @@ static int enter(struct calls *c, struct stack *s, const struct record *rec, uin
 	return 0;
 }
 
-/* Its parent may still be reported, when it returns. */
+/* Keep the time of a call without a parent: the parent may still be reported, when it returns. */
 static void add_orphan(struct stack *s, uint32_t depth, uint64_t time)
 {
 	if (depth >= ORPHAN_DEPTHS)
@@ -146,9 +146,9 @@ void calls_end_stack(struct calls *c, struct stack *s, uint64_t ts)
 }
 
 /*
- * The nearest call of @ip below the first @nr that has an exit: its number + 1, 0 none. Where there
- * was none the last time and nothing has changed below, it is not looked for again: each exit
- * without an entry would cost the depth of the stack.
+ * Find the innermost open call of @ip among the first @nr that has an exit of its own. Return: its
+ * number + 1, 0 none. A failed search is remembered until the stack changes below: else each exit
+ * without an entry would cost a search of the whole stack.
  */
 static uint32_t find_open(struct calls *c, const struct stack *s, uint32_t nr, uint64_t ip)
 {
@@ -181,7 +181,7 @@ static void unmatched(struct calls *c, const struct stack *s, uint32_t depth,
 		c->ops.unmatched(c->arg, depth, s->own ? 0 : s->id, rec);
 }
 
-/* An exit without an entry, with its depth, and the start of its call if that is known. */
+/* An exit without an entry. The record has its depth, and perhaps the start of its call. */
 static void returned(struct calls *c, struct stack *s, const struct record *rec)
 {
 	struct call *parent = top_of(s);
@@ -223,17 +223,17 @@ static void returned(struct calls *c, struct stack *s, const struct record *rec)
 		c->ops.leave(c->arg, &call, parent, rec);
 }
 
-/* @nr calls of @s have ended that began before its records. */
+/* End @nr calls of @s that began before its records. */
 static void leave_base(struct calls *c, struct stack *s, uint32_t nr)
 {
 	c->left_base += nr;
-	/* after a loss they may as well have begun in it */
+	/* after a loss they may have begun in the lost part */
 	if (c->learning && s->first_ts >= c->loss_ts)
 		calls_learn_one(c, s, nr);
 	s->base -= nr < s->base ? nr : s->base;
 }
 
-/* An EXIT of the ring that does not just fit the top. */
+/* An EXIT of the ring that is not of the top call. */
 static void close_exit(struct calls *c, struct thread *t, const struct record *rec)
 {
 	struct stack *s = t->cur;
@@ -258,7 +258,7 @@ static void close_exit(struct calls *c, struct thread *t, const struct record *r
 			leave(c, s, rec->ts, s->nr > nr ? CALL_NO_EXIT : 0, rec);
 		return;
 	}
-	if (nr) { /* it was called by what is open, its entry is lost */
+	if (nr) { /* it was called by the open calls, its entry is lost */
 		unmatched(c, s, s->calls[s->nr - 1].depth + 1, rec);
 		return;
 	}
@@ -268,7 +268,7 @@ static void close_exit(struct calls *c, struct thread *t, const struct record *r
 	unmatched(c, s, s->base, rec);
 }
 
-/* @rec->ip calls that were open have vanished. */
+/* An UNWOUND record: end the @rec->ip innermost calls. */
 static void close_unwound(struct calls *c, struct thread *t, const struct record *rec)
 {
 	struct stack *s = t->cur;
@@ -345,8 +345,8 @@ static int record_with_depth(struct calls *c, struct thread *t, const struct rec
 	struct stack *s;
 	int ret;
 
-	t->renamed = 0; /* only the ring has to find out which stack is the thread's own */
-	ret = calls_switch(c, t, rec->graph & RECORD_OF_FURTHER ? rec->process : PROCESS_TOLD,
+	t->renamed = 0; /* only records of the ring do not say which stack is the thread's own */
+	ret = calls_switch(c, t, rec->graph & RECORD_OF_FURTHER ? rec->process : PROCESS_NONE,
 			   rec->task);
 	if (ret)
 		return ret;
@@ -382,7 +382,7 @@ int calls_record(struct calls *c, const struct record *rec)
 	struct thread *t;
 	int ret;
 
-	/* calls do not last as long as the kernel's events beside them do */
+	/* the kernel's events of a further buffer do not make calls longer */
 	if (!(rec->graph & RECORD_OF_FURTHER) || is_graph(rec))
 		c->last_ts = rec->ts;
 	if (rec->lost) {
@@ -480,7 +480,7 @@ void calls_cut(struct calls *c, uint64_t ts, void (*between)(void *arg), void *a
 	c->cut_ts = ts;
 }
 
-/* The stack on which @rec happens; NULL: one that is not known yet. */
+/* The stack on which @rec happens; NULL: a new one. */
 static const struct stack *stack_of(const struct calls *c, const struct record *rec)
 {
 	const struct thread *t = calls_find_thread(c, rec);
@@ -510,11 +510,11 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 	if (rec->kind != RECORD_EXIT)
 		return false;
 	nr = calls_innermost(s);
-	/* nothing but jumps from a call that was not seen: it is this one that ends */
+	/* all open calls are tail calls of a call whose entry was not seen: that call ends */
 	return !nr || s->calls[nr - 1].ip == rec->ip;
 }
 
-/* Whether a record of @run has its depth. Then all have, and there is nothing to learn. */
+/* Has a record of @run its depth? Then all have, and there is nothing to learn. */
 static bool has_depth(const struct run *run)
 {
 	for (unsigned int i = 0; run->recs && i < run->nr; i++)

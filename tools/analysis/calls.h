@@ -2,12 +2,12 @@
 /*
  * From a merged stream of records to calls: caller, function, begin and end.
  *
- * Each record of merge_next() is handed to calls_record(); the graph kinds among them
- * (abi/record.h) open and close calls, and each opening and closing is reported through struct
- * calls_ops, in the order in which it happened. All else is ignored. Each stack of a process (a
- * thread's, a coroutine's, a signal handler's) has its own open calls, so nesting is exact where
- * threads take turns, where stacks are switched, and after a throw, longjmp or tail call. Lost
- * records are repaired as far as the other records allow: see enum call_flag.
+ * calls_record() gets each record of merge_next(). The graph kinds (abi/record.h) open and close
+ * calls. Each begin and end of a call is reported through struct calls_ops, in order of time. Other
+ * records are ignored. Each stack of a process (a thread's, a coroutine's, a signal handler's) has
+ * its own open calls, so nesting is exact where threads take turns, where stacks are switched, and
+ * after a throw, longjmp or tail call. Lost records are repaired as far as the other records allow:
+ * see enum call_flag.
  *
  * Memory is bounded: see struct calls_limits. Costs about 10 ns a record.
  */
@@ -22,9 +22,9 @@
 
 enum call_flag {
 	/*
-	 * It was entered by a tail call: the parent is what jumped to it. In a long row of jumps (a
-	 * state machine) the 65th and all behind it have the 64th's parent, and end with the next
-	 * jump.
+	 * It was entered by a tail call: the parent is the function that jumped to it. In a long
+	 * row of tail calls (a state machine) the 65th and all later ones have the 64th as parent,
+	 * and end with the next tail call.
 	 */
 	CALL_TAIL = 1,
 	/* It did not return: throw, longjmp, cancel. `end` is when that was seen. */
@@ -32,8 +32,8 @@ enum call_flag {
 	/* Its exit was lost: it is closed with the call around it. */
 	CALL_NO_EXIT = 4,
 	/*
-	 * It was still open at the end of the trace, or when exec() put another program in its
-	 * program's place: `end` is that program's last record then.
+	 * It was still open at the end of the trace, or when exec() replaced the program: then
+	 * `end` is the last record of the old program.
 	 */
 	CALL_UNFINISHED = 8,
 	/* Records were lost while it was open: `children` may be too small. */
@@ -44,7 +44,10 @@ enum call_flag {
 	 * its end, after the calls beneath it; `children` has the known part of these.
 	 */
 	CALL_RETURN_ONLY = 32,
-	/* calls_cut(): it was open before, and began anew; it goes on, in a call that does that. */
+	/*
+	 * calls_cut(): CUT_BEGIN: the second part of a call that was open before. CUT_END: the
+	 * first part of a call that goes on.
+	 */
 	CALL_CUT_BEGIN = 64,
 	CALL_CUT_END = 128,
 };
@@ -55,16 +58,17 @@ struct call {
 	uint64_t start;	  /* stamp of the entry, in the reader's units */
 	uint64_t data;	  /* the caller's own: 0 in enter(), may be set, kept until leave() */
 	int32_t pid;	  /* the thread that entered it */
-	uint32_t depth;	  /* calls around it, those not seen included: see calls_learn() */
+	uint32_t depth;	  /* calls around it, with those not seen: see calls_learn() */
 	uint32_t process; /* as in struct record */
 	uint32_t stack; /* its stack's number in the process (or trace.dat), 0: the thread's own */
 	uint32_t flags; /* enum call_flag */
 	uint32_t nr_children; /* calls made directly, at most UINT32_MAX */
 	uint64_t end;	      /* stamp of the exit */
-	uint64_t children;    /* of end - start, spent in calls beneath */
+	uint64_t children;    /* the part of end - start in calls beneath */
 	/*
-	 * Of end - start, while its stack was suspended with this call as the innermost: from the
-	 * first record of its thread on another stack to the first one back. The rest is self time.
+	 * The part of end - start in which its stack was suspended with this call as the innermost:
+	 * from its thread's first record on another stack to the first one back. The rest is self
+	 * time.
 	 */
 	uint64_t suspended;
 };
@@ -87,28 +91,29 @@ struct calls_ops {
 	 */
 	void (*leave)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
-	 * An exit whose entry is not in the trace and which does not say when its call began: it
-	 * was made before the trace began, in the parent before fork(), or it was lost. @depth,
+	 * An exit without an entry in the trace, and without the time of the call's begin. The
+	 * entry was before the trace began, in the parent before fork(), or it was lost. @depth,
 	 * @stack: of the call that ended. @rec: EXIT.
 	 */
 	void (*unmatched)(void *arg, uint32_t depth, uint32_t stack, const struct record *rec);
 	/*
-	 * calls_plain_run() (calls_impl.h) with enter and leave above compiled into it. NULL: they
-	 * are called.
+	 * calls_plain_run() (calls_impl.h) with the two functions above inlined. NULL: they are
+	 * called by pointer.
 	 */
 	int (*run)(struct calls *c, void *arg, const struct run *run);
 };
 
 struct calls_limits {
 	/*
-	 * Calls deeper than this are not reported one by one: they are counted, so that what is
-	 * around them stays right, and their time is their innermost reported call's own. 0: 2^20.
+	 * Deeper calls are not reported. They are counted, so that the calls around them stay
+	 * right. Their time is self time of the innermost reported call. 0: 2^20.
 	 */
 	uint32_t max_depth;
 	/* The same for the open calls of all stacks together (72 bytes each). 0: 2^22. */
 	uint32_t max_open;
 	/*
-	 * Stacks with open calls; the one that was used longest ago is ended as unfinished. 0: 2^20
+	 * Stacks with open calls. When there are more, the calls of the least recently used stack
+	 * end as unfinished. 0: 2^20.
 	 */
 	uint32_t max_stacks;
 };
@@ -117,25 +122,26 @@ struct calls;
 
 /*
  * calls_new() - a builder without open calls.
- * @ops: copied. @arg: handed to them. @limits: copied; NULL: the defaults.
+ * @ops: copied. @arg: passed to them. @limits: copied; NULL: the defaults.
  * Return: it, to be freed with calls_free(); NULL with fail() set when memory is short.
  */
 struct calls *calls_new(const struct calls_ops *ops, void *arg, const struct calls_limits *limits);
 void calls_free(struct calls *c);
 
 /*
- * calls_use() - have @r tell which images are of one process, so that exec() ends the calls of the
+ * calls_use() - ask @r which images belong to one process, so that an exec() ends the calls of the
  * image that it replaces. Without it they stay open.
- * @r: the reader of the records, borrowed until the next calls_use(). NULL: nothing tells it.
+ * @r: the reader of the records, borrowed until the next calls_use(). NULL: no reader.
  */
 void calls_use(struct calls *c, struct reader *r);
 
 /*
- * calls_learn() - read all of @r once, to know how deep each stack was when its records begin. A
- * trace that starts in the middle shows exits of calls that began before it. With this their depth,
- * and the depth of all calls beneath them, is right; without it the depth counts from the first
- * records, and never below 0. Before the first calls_record(); @r is then at its start again, or,
- * where it cannot be read twice, untouched. A reader that knows it (bases_known) is not read.
+ * calls_learn() - read all of @r once, to find how many calls were open on each stack when its
+ * records begin. A trace that starts in the middle has exits of calls that began before it. With
+ * calls_learn() the depth of these calls, and of the calls beneath them, is right. Without it the
+ * depth counts from the first record, and is never below 0. To be called before the first
+ * calls_record(). Afterwards @r is at its start again. A reader that cannot be read twice, or that
+ * knows the depths (bases_known), is not read.
  * @cpus: as for merge_skip_cpu(): false leaves a CPU out; NULL: all.
  * Includes calls_use() of @r. Return: 0 or -errno with fail() set.
  */
@@ -161,17 +167,17 @@ int calls_run(struct calls *c, const struct run *run);
 
 /*
  * calls_finish() - the stream has ended: leave all open calls, as CALL_UNFINISHED, stack by stack,
- * the innermost call first. Their end is the last stamp of the stream, or of their process where it is
- * known to have ended.
+ * the innermost call first. They end at the last stamp of the stream, or of their process if that
+ * is known to have ended.
  */
 void calls_finish(struct calls *c);
 
 /*
  * calls_cut() - between two records, at @ts: leave all open calls, as CALL_CUT_END, stack by stack,
  * the innermost call first; then enter all of them again, the outermost first, as CALL_CUT_BEGIN,
- * with nothing beneath it so far. The times of the two add up to the call's.
- * @between: called in the middle; NULL: nothing is. A call of CALL_RETURN_ONLY that ends later
- * begins here at the earliest: its time before is in no call.
+ * without calls beneath so far. The times of the two parts add up to the time of the call.
+ * @between: called between leaving and entering; may be NULL. A call of CALL_RETURN_ONLY that ends
+ * later begins here at the earliest: its time before is in no call.
  */
 void calls_cut(struct calls *c, uint64_t ts, void (*between)(void *arg), void *arg);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The images of calls.h: what one process number of the reader stands for. exec() puts an image in
- * the place of another and ends all threads of that one, and no record says when. So the first
- * record of an image ends the calls that are open in the one before it, at that one's last record
- * of any kind. The calls of a process that had ended when the recording did, by a signal say, end
- * so, too. Found once for each record or run. Tests: tests/unit/test_calls.c,
- * tests/cli/test_exec.py.
+ * The images of calls.h; a process number of the reader is one image. exec() replaces an image by
+ * another and ends all threads of the old one, but no record has the time. So the first record of
+ * an image ends the open calls of the image before it, at the last record, of any kind, of that
+ * image. The same is done for a process that ended, for example by a signal, before the recording
+ * did. Costs a look-up for each record or run.
+ * Tests: tests/unit/test_calls.c, tests/cli/test_exec.py.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +19,10 @@
 void calls_use(struct calls *c, struct reader *r)
 {
 	c->r = r;
-	c->tells_processes = r && r->ops->process_key;
+	c->knows_processes = r && r->ops->process_key;
 }
 
-/* Of which thread @s is the own stack; 0: it has a number. */
+/* The thread whose own stack @s is; 0: the stack has a number. */
 static int32_t owner(const struct stack *s)
 {
 	return s->own && !s->id ? ((const struct thread *)s)->pid : 0;
@@ -43,11 +43,11 @@ uint64_t calls_end_of(const struct calls *c, const struct stack *s, uint64_t ts)
 
 	if (!c->r || !c->r->nr_ends)
 		return ts;
-	/* those of the kernel's format; the native block knows its processes */
-	if (s->id ? s->process != PROCESS_TOLD : calls_knows_image(c, s->process))
+	/* only stacks of trace.dat records; those of the native block have a process */
+	if (s->id ? s->process != PROCESS_NONE : calls_knows_image(c, s->process))
 		return ts;
 	end = bsearch(&key, c->r->ends, c->r->nr_ends, sizeof(key), by_stack);
-	/* the number of a thread may be another one's later */
+	/* a thread's number may be used again for another thread */
 	return end && end->ts < ts && end->ts >= s->last_ts ? end->ts : ts;
 }
 
@@ -60,7 +60,7 @@ uint64_t calls_last_of(const struct calls *c, const struct stack *s)
 	return ended ? c->images.at[s->process].last_ts : c->last_ts;
 }
 
-/* Of two threads of one number, which was given again, the later end is that of the calls that are open. */
+/* A thread's number may have been used twice: the later end is the one of the open calls. */
 static size_t unique(struct record_end *at, size_t nr)
 {
 	size_t n = 0;
@@ -77,8 +77,8 @@ static size_t unique(struct record_end *at, size_t nr)
 int calls_ends(const struct calls *c, struct stack_numbers *numbers, struct record_end **out,
 	       size_t *nr)
 {
-	const size_t told = c->r ? c->r->nr_ends : 0;
-	struct record_end *at = malloc((c->nr_ends + c->nr_stacks + told + 1) * sizeof(*at));
+	const size_t nr_known = c->r ? c->r->nr_ends : 0;
+	struct record_end *at = malloc((c->nr_ends + c->nr_stacks + nr_known + 1) * sizeof(*at));
 
 	*out = at;
 	*nr = 0;
@@ -102,9 +102,9 @@ int calls_ends(const struct calls *c, struct stack_numbers *numbers, struct reco
 		at[(*nr)++] = end;
 	}
 	/* records of a trace.dat keep the numbers of their stacks */
-	if (!*nr && told) {
-		memcpy(at, c->r->ends, told * sizeof(*at));
-		*nr = told;
+	if (!*nr && nr_known) {
+		memcpy(at, c->r->ends, nr_known * sizeof(*at));
+		*nr = nr_known;
 	}
 	qsort(at, *nr, sizeof(*at), by_stack);
 	*nr = unique(at, *nr);
@@ -116,7 +116,7 @@ static int end_image(struct calls *c, uint32_t process, uint64_t ts)
 {
 	struct stack *s, *older;
 
-	/* as a rule they were used last */
+	/* they were mostly used last */
 	for (s = c->newest; s && c->images.at[process].nr_stacks; s = older) {
 		older = s->older;
 		if (s->process != process)
@@ -132,7 +132,7 @@ static int end_image(struct calls *c, uint32_t process, uint64_t ts)
 	return 0;
 }
 
-/* Image @process, which has key @key, is the latest one of its process. Return: 0 or -ENOMEM. */
+/* Make image @process the latest one of the process with @key. Return: 0 or -ENOMEM. */
 static int take_place(struct calls *c, uint32_t process, uint64_t key)
 {
 	struct calls_images *all = &c->images;

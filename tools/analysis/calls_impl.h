@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by calls*.c alone: threads, their stacks, and the running stack of each; images.
+ * Private to calls*.c: threads, their stacks, the stack that each thread runs on; images.
  *
  * A thread begins on a stack of its own, which has no number until a record gives it. Numbered
  * stacks belong to a process and may be passed between threads; one without open calls is forgotten
@@ -15,24 +15,24 @@
 #include "tools/analysis/stack_numbers.h"
 #include "tools/base/hash_index.h"
 
-/* In call.flags beside enum call_flag: it has no exit of its own. */
+/* In call.flags, beside enum call_flag: the call has no exit of its own. */
 #define CALL_BARE 0x80000000u
 
-/* Of stacks whose number is of a trace.dat, where numbers are not of one process. */
-#define PROCESS_TOLD UINT32_MAX
+/* The process of a stack whose number is from a trace.dat: its numbers are not per process. */
+#define PROCESS_NONE UINT32_MAX
 
 struct thread;
 
 struct stack {
 	struct call *calls;
 	uint32_t nr, room;
-	uint32_t over;	      /* open calls that are too deep to be kept */
-	uint32_t base;	      /* calls around them that began before the trace and are still open */
-	uint32_t process, id; /* id 0: a thread's own, not numbered */
-	struct thread *on;    /* the thread that ran on it last */
-	struct thread *runner; /* of its last call record, unless that has made one elsewhere */
+	uint32_t over;	       /* open calls that are too deep to be kept */
+	uint32_t base;	       /* open calls around these that began before the trace */
+	uint32_t process, id;  /* id 0: a thread's own, not numbered */
+	struct thread *on;     /* the thread that ran on it last */
+	struct thread *runner; /* of its last call record, unless it made a later one elsewhere */
 	uint64_t last_ts;      /* when that was */
-	uint64_t left_ts;      /* when `runner` made one elsewhere, with is_left */
+	uint64_t left_ts;      /* is_left: when `runner` made a call record elsewhere */
 	bool is_left;
 	bool own; /* it is inside a struct thread */
 	uint64_t first_ts;
@@ -46,20 +46,20 @@ struct thread {
 	struct stack *cur;
 	int32_t pid;
 	uint32_t process, task;
-	uint32_t renamed; /* its last record was a STACK of this id, and it left its own; 0 no */
+	uint32_t renamed; /* id of a STACK by which it has just left its own; 0 no */
 	/*
-	 * Another thread ran on the stack of this number since. A record without a STACK before it
-	 * is on that stack again. 0: no.
+	 * The number of its stack on which another thread has run since; 0: none. A record without
+	 * a STACK before it is on that stack again.
 	 */
 	uint32_t taken;
-	uint64_t taken_ts;	   /* of the last record there before */
+	uint64_t taken_ts;	   /* of its last record on that stack */
 	bool moved;		   /* `cur` has changed since its last call record */
-	bool fresh;		   /* it has made none yet */
-	uint32_t ran_process, ran; /* the stack of that record, 0: its own */
+	bool fresh;		   /* it has no call record yet */
+	uint32_t ran_process, ran; /* the stack of its last call record, 0: its own */
 	struct thread *next_hash;
 };
 
-/* How many calls were open on a stack when its records began. */
+/* The number of calls that were open on a stack when its records began. */
 struct learnt {
 	uint64_t key;
 	uint32_t nr;
@@ -67,12 +67,12 @@ struct learnt {
 	int32_t pid;
 };
 
-/* An image of a process, by the reader's number of it. */
+/* An image of a process; the reader numbers them. */
 struct image {
 	uint64_t last_ts; /* of its records, of any kind */
 	uint32_t nr_stacks;
 	bool seen;  /* it has a record */
-	bool known; /* its process is, so that exec() shows */
+	bool known; /* which process it is of is known, so that exec() shows */
 };
 
 struct calls_images {
@@ -104,7 +104,7 @@ struct calls {
 	struct calls_ops ops;
 	void *arg;
 	struct calls_limits limits;
-	struct thread **cpu_thread; /* which ran last on each CPU */
+	struct thread **cpu_thread; /* that ran last, by CPU */
 	bool *cpu_seen;
 	uint32_t nr_cpus;
 	struct thread **threads;
@@ -113,7 +113,7 @@ struct calls {
 	size_t nr_stacks;      /* of both kinds */
 	size_t nr_open;	       /* calls */
 	struct reader *r;      /* of the records; NULL: it is not known */
-	bool tells_processes;  /* `r` does, of images */
+	bool knows_processes;  /* `r` has the process of each image */
 	struct calls_images images;
 	struct calls_end *ends; /* of stacks with open calls that exec() has ended */
 	size_t nr_ends, room_ends;
@@ -126,39 +126,43 @@ struct calls {
 	uint64_t loss_ts; /* of the record behind the last loss */
 	uint64_t cut_ts;  /* of the last calls_cut(); 0 none */
 	uint64_t too_deep, dropped;
-	uint64_t left_base; /* calls that ended and began before the records */
+	uint64_t left_base; /* ended calls that began before the records */
 	struct not_open not_open[NOT_OPEN_SLOTS];
 };
 
 /*
- * The first record of image @process: end the calls of the one that exec() has replaced by it.
+ * The first record of image @process: end the calls of the image that exec() replaced.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int calls_new_image(struct calls *c, uint32_t process);
 void calls_free_images(struct calls *c);
 
 /*
- * The stacks with open calls that exec() has ended so far, those of processes that have ended, or those that
- * the reader knows.
- * @numbers: gives those of the stacks. @out: by stack; freed by the caller, also after an error.
+ * The ends of stacks that exec(), or the end of their process, has ended with open calls. If there
+ * are none: the ends that the reader knows.
+ * @numbers: numbers the stacks. @out: by stack; freed by the caller, also after an error.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int calls_ends(const struct calls *c, struct stack_numbers *numbers, struct record_end **out,
 	       size_t *nr);
 
-/* When the open calls of @s end at the latest, if not before @ts: the reader may know it. */
+/* The latest time at which open calls of @s end, by the reader; @ts if it has no earlier one. */
 uint64_t calls_end_of(const struct calls *c, const struct stack *s, uint64_t ts);
 
-/* When the open calls of @s end that have no exit: with the records, or with those of its process. */
+/*
+ * The end of the open calls of @s that have no exit: the last record, or the last one of its
+ * process if that has ended.
+ */
 uint64_t calls_last_of(const struct calls *c, const struct stack *s);
 
 /*
- * Image @process has a record at @ts. Before calls_thread(), since stacks go. @process: of the
- * record, 0 of one with its depth. Return: as above.
+ * Image @process has a record at @ts. To be called before calls_thread(), since stacks may be
+ * freed.
+ * @process: of the record; 0 for a record with its depth. Return: 0 or -ENOMEM with fail() set.
  */
 static inline int calls_see_image(struct calls *c, uint32_t process, uint64_t ts)
 {
-	if (!c->tells_processes)
+	if (!c->knows_processes)
 		return 0;
 	if ((process >= c->images.nr || !c->images.at[process].seen) && calls_new_image(c, process))
 		return -ENOMEM;
@@ -167,33 +171,32 @@ static inline int calls_see_image(struct calls *c, uint32_t process, uint64_t ts
 	return 0;
 }
 
-/* Whether an exec() of image @process shows by the image that comes behind it. */
+/* Is the process of image @process known, so that an exec() shows by the next image? */
 static inline bool calls_knows_image(const struct calls *c, uint32_t process)
 {
 	return process < c->images.nr && c->images.at[process].known;
 }
 
-/* The process of @rec; 0 where the record's overrun is in its place. */
+/* The process of @rec; 0 for a record that has the overrun in its place. */
 uint32_t calls_process(const struct record *rec);
 /* The thread of @rec, made if it is new. NULL: no memory, with fail() set. */
 struct thread *calls_thread(struct calls *c, const struct record *rec);
-/* The same; NULL if it is not there. */
+/* The thread of @rec; NULL: there is none. */
 struct thread *calls_find_thread(const struct calls *c, const struct record *rec);
 
-/* @t goes on on stack @id of @process. Return: 0 or -ENOMEM with fail() set. */
+/* @t changes to stack @id of @process. Return: 0 or -ENOMEM with fail() set. */
 int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t id);
-/* @t is back on the stack that another thread took. Return: as above. */
+/* @t is back on the stack that another thread took. Return: as calls_switch(). */
 int calls_switch_back(struct calls *c, struct thread *t);
 /*
- * The first call record of @t, or the first on another stack than before: that one is suspended
- * from
- * @ts on, `cur` is resumed.
+ * The first call record of @t, or the first after a change of stacks: the old stack is suspended
+ * from @ts on, `cur` is resumed.
  */
 void calls_moved(struct calls *c, struct thread *t, uint64_t ts);
 
 /*
- * Before a record of @t at @ts that is no RECORD_STACK. Without one before it, it may be on the
- * stack that another thread took. Return: as above.
+ * To be called before a record of @t at @ts that is no RECORD_STACK. If no RECORD_STACK came before
+ * it, @t may be on the stack that another thread took. Return: as calls_switch().
  */
 static inline int calls_settle(struct calls *c, struct thread *t, uint64_t ts)
 {
@@ -204,31 +207,29 @@ static inline int calls_settle(struct calls *c, struct thread *t, uint64_t ts)
 	return 0;
 }
 
-/* The stack on which @t's next record is if it is no RECORD_STACK. */
+/* The stack of @t's next record, unless that is a RECORD_STACK. */
 const struct stack *calls_current(const struct calls *c, const struct thread *t);
 
 /* End the suspension of the open calls on @s, if there is one, at @ts. */
 void calls_resume(struct stack *s, uint64_t ts);
 
-/* The numbered stack on which @t runs turns out to be its own. */
+/* The numbered stack on which @t runs turns out to be @t's own. */
 void calls_bind_own(struct calls *c, struct thread *t);
 
-/* One more call was open on @s when its records began. */
+/* @nr more calls were open on @s when its records began. */
 void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr);
-/* Set the calls that were open on the stack that @base names. */
+/* Set the number of calls that were open on the stack of @base. */
 void calls_learn_base(struct calls *c, const struct record_base *base);
 
-/* End all calls of @s as unfinished, at @ts or before. In calls.c. */
+/* End all calls of @s as unfinished, at @ts or earlier (calls_end_of()). In calls.c. */
 void calls_end_stack(struct calls *c, struct stack *s, uint64_t ts);
-/* Forget @s, which has no open calls; with a thread's own, the thread. */
+/* Free @s, which has no open calls; a thread's own stack is freed with the thread. */
 void calls_drop_stack(struct calls *c, struct stack *s);
 
-/* A record of the ring, of thread @t. In calls.c. Return: 0 or -ENOMEM with fail() set. */
+/* Take a record of the ring, of thread @t. In calls.c. Return: 0 or -ENOMEM with fail() set. */
 int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec);
 
-/*
- * How many calls lie below the innermost one of @s that has an exit of its own, that one included.
- */
+/* The number of calls of @s up to the innermost one that has an exit of its own, with that one. */
 static inline uint32_t calls_innermost(const struct stack *s)
 {
 	uint32_t nr = s->nr;
@@ -238,7 +239,7 @@ static inline uint32_t calls_innermost(const struct stack *s)
 	return nr;
 }
 
-/* How many calls that were jumped to from one another lie above each other. */
+/* The longest row of tail calls that is kept. */
 #define CALLS_MAX_TAILS 64u
 
 /* A callback of calls_plain_run(). */
@@ -246,18 +247,17 @@ typedef void calls_run_fn(struct calls *c, struct call *call, struct call *paren
 			  const struct record *rec);
 
 /*
- * A call that calls nothing, from its entry @rec to @end, whose caller is @parent. Return: false:
- * it is to be reported by enter and leave.
+ * A leaf: a call of @parent from its entry @rec to @end, without calls beneath. Return: false:
+ * report it by enter and leave.
  */
 typedef bool calls_leaf_fn(struct calls *c, struct call *parent, const struct record *rec,
 			   uint64_t end);
 
 /*
- * calls_plain_run() - calls_run() of a run by columns: the usual records in a loop of their own,
- * the others go the way of calls_record().
+ * calls_plain_run() - calls_run() of a run by columns. A loop takes the usual records;
+ * calls_ring_record() takes the others.
  * @enter, @leave: as in calls_ops; constant, so that the compiler inlines them.
- * @leaf: may be asked first for calls without one beneath them, which are half of most programs';
- * NULL: none.
+ * @leaf: called first for leaves, which are half of the calls of most programs; NULL: none.
  */
 static inline __attribute__((always_inline)) int
 calls_plain_run(struct calls *c, const struct run *run, calls_run_fn *enter, calls_run_fn *leave,
@@ -362,7 +362,7 @@ calls_plain_run(struct calls *c, const struct run *run, calls_run_fn *enter, cal
 }
 
 void calls_free_stacks(struct calls *c);
-/* Forget all threads and stacks, but not what was learnt. */
+/* Free all threads and stacks, but not the results of calls_learn(). */
 void calls_reset(struct calls *c);
 
 #endif

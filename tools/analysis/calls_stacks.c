@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads and stacks of calls.h: two hash tables over the same limit, and a list in the order of
- * use. Threads are found once for each time that a CPU changes its thread. Tests:
+ * use. A thread is looked up once for each change of the thread on a CPU. Tests:
  * tests/unit/test_calls.c.
  */
 #include "tools/analysis/calls_impl.h"
@@ -50,7 +50,7 @@ static uint32_t task_of(const struct record *rec)
 
 uint32_t calls_process(const struct record *rec)
 {
-	/* its overrun has the place */
+	/* the overrun has its place */
 	return (rec->graph & (RECORD_GRAPH_DEPTH | RECORD_OF_FURTHER)) == RECORD_GRAPH_DEPTH
 		       ? 0
 		       : rec->process;
@@ -94,7 +94,7 @@ static int grow_tables(struct calls *c)
 	return 0;
 }
 
-/* Threads of one number in several images are together. */
+/* Threads with one number, of several images, are in one chain. */
 static struct thread **thread_slot(const struct calls *c, int32_t pid)
 {
 	return &c->threads[mix((uint32_t)pid, 0) & (c->nr_slots - 1)];
@@ -107,7 +107,7 @@ static void count_stack(struct calls *c, const struct stack *s, int by)
 		c->images.at[s->process].nr_stacks += (uint32_t)by;
 }
 
-/* The order of use. */
+/* The list in order of use. */
 static void list_add(struct calls *c, struct stack *s)
 {
 	s->newer = NULL;
@@ -166,7 +166,7 @@ static struct stack *find_stack(const struct calls *c, uint32_t process, uint32_
 	return s;
 }
 
-/* The thread on @s, if any, has lost it. */
+/* Take @s from the thread that is on it, if any. */
 static void take(struct stack *s)
 {
 	if (!s->on)
@@ -178,7 +178,7 @@ static void take(struct stack *s)
 	s->on->cur = &s->on->own;
 }
 
-/* @t runs on @s. A stack's `on` is NULL or a thread whose `cur` it is. */
+/* Let @t run on @s. The `on` of a stack is NULL or a thread with that stack as `cur`. */
 static void run_on(struct thread *t, struct stack *s)
 {
 	if (t->cur->on == t)
@@ -196,7 +196,7 @@ void calls_resume(struct stack *s, uint64_t ts)
 	s->is_left = false;
 }
 
-/* @t makes its next call elsewhere, if it ran on @s. */
+/* @t has a call record on another stack: suspend @s if @t ran there. */
 static void suspend(struct stack *s, const struct thread *t, uint64_t ts)
 {
 	if (!s || s->runner != t)
@@ -212,8 +212,8 @@ static struct stack *ran_on(const struct calls *c, struct thread *t)
 }
 
 /*
- * Threads of the same number in other images, of which it is not known whose they are: exec() may
- * have replaced them.
+ * Leave the stacks of threads with the same number in other images. The process of these images is
+ * not known: exec() may have replaced them.
  */
 static void leave_replaced(struct calls *c, const struct thread *t, uint64_t ts)
 {
@@ -239,7 +239,7 @@ void calls_moved(struct calls *c, struct thread *t, uint64_t ts)
 	t->fresh = false;
 	if (was != s)
 		suspend(was, t, ts);
-	if (s->runner && s->runner != t) /* it has left, but made no call since */
+	if (s->runner && s->runner != t) /* it has left the stack, but has no call record since */
 		suspend(s, s->runner, s->last_ts);
 	calls_resume(s, ts);
 	s->runner = t;
@@ -248,8 +248,8 @@ void calls_moved(struct calls *c, struct thread *t, uint64_t ts)
 }
 
 /*
- * The stack that another thread took from @t. NULL: none; or a RECORD_STACK since may be lost; or
- * the stack turned out to be the other thread's own.
+ * The stack that another thread took from @t. NULL: there is none; or a later RECORD_STACK may be
+ * lost; or the stack turned out to be the other thread's own.
  */
 static const struct stack *taken_stack(const struct calls *c, const struct thread *t)
 {
@@ -292,7 +292,7 @@ static void free_thread(struct calls *c, struct thread *t)
 			c->cpu_thread[i] = NULL;
 	if (t->cur->on == t)
 		t->cur->on = NULL;
-	take(&t->own); /* another thread may run on what was this one's */
+	take(&t->own); /* another thread may run on this one's stack */
 	suspend(ran_on(c, t), t, c->last_ts);
 	if (t->own.id)
 		unhash_stack(c, &t->own);
@@ -312,7 +312,7 @@ void calls_drop_stack(struct calls *c, struct stack *s)
 		free_stack(c, s);
 }
 
-/* Room for one more stack. @keep: must not be the one that goes. */
+/* Make room for one more stack. @keep: a stack that must not be dropped. */
 static int make_room(struct calls *c, const struct stack *keep)
 {
 	struct stack *s = c->oldest;
@@ -414,7 +414,7 @@ int calls_bases(const struct calls *c, struct record_base **out, size_t *nr)
 	return 0;
 }
 
-/* Facts learnt of a stack are for its first calls, and are used once. */
+/* The base of a stack is for its first calls and is used once. */
 static void take_base(struct calls *c, struct stack *s)
 {
 	struct learnt *slot;
@@ -547,7 +547,7 @@ int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t i
 
 	if (old->id == id && (!id || old->process == process) && !t->taken)
 		return 0;
-	/* two numbers in a row: the first was the number of the stack that is left */
+	/* two STACK records in a row: the first had the number of the stack that @t leaves */
 	if (t->renamed && !t->own.id && !old->own && old->id == t->renamed && is_empty(old))
 		number_own(c, t, old->process, old->id);
 	if (id) {
@@ -566,7 +566,7 @@ int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t i
 		hash_stack(c, s);
 		init_stack(c, s);
 	}
-	old = t->cur; /* what it was may be gone */
+	old = t->cur; /* the old one may have been freed */
 	t->moved = true;
 	run_on(t, s);
 	t->renamed = leaves_own ? id : 0;

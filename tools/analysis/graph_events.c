@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_events.h. The ring's records go through calls.h, whose callbacks queue what a record
- * has brought about; records of a trace.dat have all of it and pass as they are. Of a run by columns
- * the events of many records are queued at once, of other records those of one.
+ * See graph_events.h. Records of the ring go through calls.h, whose callbacks queue the events of a
+ * record. Records of a trace.dat are events already. For a run by columns the events of many
+ * records are queued at once, for other records the events of one.
  *
- * A leaf is the same as the kernel's: an entry whose exit is the next record of the same CPU.
- * The exit's event is then left out when its record comes. Costs about 10 ns a record of a run, 20
- * of another; bench: `report`. Tests: tests/unit/test_dat_graph.c, tests/cli/test_report.py.
+ * A leaf is what the kernel calls so: an entry whose exit is the next record of the same CPU. The
+ * exit then makes no event. Costs about 10 ns a record of a run, 20 of another; bench: `report`.
+ * Tests: tests/unit/test_dat_graph.c, tests/cli/test_report.py.
  */
 #include "tools/analysis/graph_events.h"
 
@@ -32,19 +32,19 @@ struct graph_events {
 	struct runs *runs;
 	struct calls *calls;
 	bool fold;
-	bool on_another;	 /* the last record that was taken is a RECORD_STACK */
+	bool on_another;	 /* the last taken record is a RECORD_STACK */
 	int err;		 /* of a callback */
-	struct run run;		 /* what is left of it */
+	struct run run;		 /* the rest of the run */
 	const struct run *ahead; /* the run by columns that is being taken */
 	struct queued *queue;
 	size_t nr, at, room;
-	uint64_t *taken; /* records, a CPU each */
-	uint64_t *lost;	 /* not reported yet, a CPU each */
-	bool *folded;	 /* the next exit of this CPU is out already */
-	/* The last event of a CPU as it would be folded: GRAPH_OTHER no entry. NULL: not asked for */
+	uint64_t *taken; /* records, by CPU */
+	uint64_t *lost;	 /* not reported yet, by CPU */
+	bool *folded;	 /* by CPU: the next exit is part of a leaf that was given */
+	/* by CPU: the last event as it would be folded; GRAPH_OTHER: no entry. NULL: not wanted */
 	struct queued *foreseen;
 	bool missed;
-	uint64_t args[RECORD_NR_ARGS]; /* of rec, whose own may go before its event does */
+	uint64_t args[RECORD_NR_ARGS]; /* copy of rec's, which may be freed too early */
 	struct stack_numbers numbers;
 };
 
@@ -109,7 +109,7 @@ static inline void make_leaf(struct graph_events *g, struct graph_event *ev,
 	g->folded[next->cpu] = g->fold;
 }
 
-/* Of an entry within a run by columns: fold() says the same of the last one. */
+/* fold() for an entry within a run by columns; fold() itself is for the last entry. */
 static inline void fold_ahead(struct graph_events *g, struct graph_event *ev,
 			      const struct call *call)
 {
@@ -179,7 +179,7 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 	take_leave(arg, call, rec);
 }
 
-/* The same of the usual records of a run. */
+/* Callbacks for the usual records of a run by columns. */
 static void run_enter(struct calls *c, struct call *call, struct call *parent,
 		      const struct record *rec)
 {
@@ -317,8 +317,8 @@ static void record_with_depth(struct graph_events *g, const struct record *rec)
 }
 
 /*
- * Make a leaf of @q, an entry that was queued last, of the last record that was taken, if the next
- * record of its CPU ends it. Return: 1 or 0, -errno with fail() set.
+ * Make a leaf of @q if the next record of its CPU ends its call. @q is the entry that was queued
+ * last, of the last taken record. Return: 1: it is a leaf; 0; -errno with fail() set.
  */
 static int fold(struct graph_events *g, struct queued *q)
 {
@@ -335,7 +335,7 @@ static int fold(struct graph_events *g, struct queued *q)
 		return ret;
 	if (next.lost || (next.graph & RECORD_GRAPH_DEPTH) != (rec->graph & RECORD_GRAPH_DEPTH))
 		return 0;
-	if (has_depth) /* more the kernel does not ask for */
+	if (has_depth) /* the kernel asks for no more */
 		ends = next.kind == RECORD_EXIT && next.ip == rec->ip && next.pid == rec->pid &&
 		       next.task == rec->task;
 	else
@@ -363,7 +363,7 @@ int graph_events_foresee(struct graph_events *g)
 	return 0;
 }
 
-/* @q comes behind an entry: would the records of a trace.dat make a leaf of them, and the same? */
+/* @q follows an entry: do the records of a trace.dat give the same leaf, or none, as foreseen? */
 static bool foresaw(const struct queued *f, const struct queued *q)
 {
 	const uint32_t how = GRAPH_UNWOUND | GRAPH_NO_START;
@@ -438,7 +438,7 @@ static int fold_last(struct graph_events *g)
 	return ret < 0 ? ret : 0;
 }
 
-/* The next records of a run by columns: few enough for their events to stay in the first cache. */
+/* Take the next records of a run by columns, so few that their events fit the first-level cache. */
 static int take_run(struct graph_events *g)
 {
 	struct run run = g->run;
@@ -450,7 +450,7 @@ static int take_run(struct graph_events *g)
 	g->ahead = &run;
 	ret = calls_run(g->calls, &run);
 	g->ahead = NULL;
-	/* what follows does not end the last event's call */
+	/* the next record does not end the last event's call */
 	g->on_another = RECORD_RUN_KIND(run.words[run.nr - 1]) == RECORD_STACK;
 	return ret;
 }
@@ -468,7 +468,7 @@ static int take_record(struct graph_events *g)
 		record_with_depth(g, &rec);
 		return 0;
 	}
-	ret = calls_record(g->calls, &rec); /* it may have a loss */
+	ret = calls_record(g->calls, &rec); /* it may report lost records */
 	if ((rec.kind < RECORD_ENTRY || rec.kind > RECORD_STACK) &&
 	    !queue_event(g, GRAPH_OTHER, &rec))
 		ret = -ENOMEM;

@@ -9,7 +9,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/hash_index.h"
 
-/* How a row is read: one without rows takes over the other's. */
+/* Is the field laid out the same? A histogram without rows takes the layout of the other. */
 static bool same_field(const struct area_hist_field *a, const struct area_hist_field *b)
 {
 	return a->kind == b->kind && a->type == b->type && a->modifier == b->modifier &&
@@ -27,7 +27,7 @@ bool histogram_same(const struct histogram *a, const struct histogram *b)
 	return a->row_bytes == b->row_bytes || !a->nr_rows || !b->nr_rows;
 }
 
-/* Text up to its end, all else whole. */
+/* The bytes of a key: of a text up to its NUL, else all. */
 static size_t key_bytes(const struct area_hist_field *f, const uint8_t *row)
 {
 	return f->type == AREA_HIST_STRING ? strnlen((const char *)row + f->at, f->bytes)
@@ -139,7 +139,7 @@ int histogram_sort(struct histogram *h)
 {
 	for (uint32_t i = 0; i < h->nr_sorts; i++)
 		if (h->fields[h->sorts[i].field].type == AREA_HIST_STACK)
-			return 0; /* as the kernel: they have no order */
+			return 0; /* they stay unsorted, as in the kernel */
 	if (h->nr_rows)
 		qsort_r(h->rows, h->nr_rows, h->row_bytes, compare, h);
 	return 0;

@@ -7,8 +7,8 @@
 
 /*
  * histogram_add() - add the counts of @from to @to: values of rows with the same keys are added;
- * other data of a key stays @to's. One with other fields is left out. Return: 0 or -ENOMEM with
- * fail() set.
+ * data of a key that is no number stays as in @to. If @from has other fields, nothing is added.
+ * Return: 0 or -ENOMEM with fail() set.
  */
 int histogram_add(struct histogram *to, const struct histogram *from);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See merge.h. A heap of CPUs by the time of their next record. A run of records of one CPU is
- * handed out against the second-best CPU's time alone, so that the heap is touched only when the
- * CPU changes: 2 to 3 ns a record. Tests: tests/unit/test_merge.c.
+ * See merge.h. A heap of CPUs by the time of their next record. Within a run of records of one CPU,
+ * times are compared with the second CPU's alone; the heap is used only when the CPU changes. Costs
+ * 2 to 3 ns a record. Tests: tests/unit/test_merge.c.
  */
 #include "tools/analysis/merge.h"
 
@@ -16,19 +16,19 @@
 struct stream {
 	unsigned int cpu;
 	unsigned int at, nr; /* in batch */
-	uint64_t taken;	     /* handed out, but those in batch */
+	uint64_t taken;	     /* handed out, without those of batch */
 	struct record *batch;
 };
 
 struct merge {
 	struct reader *r;
 	unsigned int nr_cpus;
-	struct stream *streams; /* a CPU each */
+	struct stream *streams; /* by CPU */
 	bool *skip;
 	struct stream **heap; /* those that have a record, the earliest first */
 	unsigned int nr_heap;
 	bool begun;
-	struct stream *last; /* whose record was handed out last; it is stepped over next */
+	struct stream *last; /* of the record that was handed out last; its next step removes it */
 	uint64_t bound_ts;   /* of the earliest other CPU */
 	unsigned int bound_cpu;
 };
@@ -148,7 +148,7 @@ static int begin(struct merge *m)
 	return 0;
 }
 
-/* The first stream has changed or left: bring it to its place, and take the new first one. */
+/* The first stream has changed or ended: restore the heap, and take the new first one. */
 static void choose(struct merge *m)
 {
 	struct stream *second = NULL;

@@ -7,7 +7,7 @@
 
 struct merge;
 
-/* NULL and errno if memory is short. @r is borrowed and must not be read by others meanwhile. */
+/* NULL and errno if memory is short. @r is borrowed; nothing else may read it in the meantime. */
 struct merge *merge_new(struct reader *r);
 void merge_free(struct merge *m);
 
@@ -22,10 +22,10 @@ int merge_next(struct merge *m, const struct record **rec);
 
 /* After the end: the reader has more records; go on with them. */
 void merge_again(struct merge *m);
-/* ... or @r has, which has as many CPUs. */
+/* The same with a new reader @r, which has as many CPUs. */
 void merge_go_on(struct merge *m, struct reader *r);
 
-/* How many records of a CPU merge_next() has handed out. */
+/* The number of records of a CPU that merge_next() has handed out. */
 uint64_t merge_nr_taken(const struct merge *m, unsigned int cpu);
 
 #endif

@@ -44,7 +44,7 @@ static struct open_stack *find_or_add(struct open_calls *o, uint64_t key)
 	return &o->stacks[o->nr++];
 }
 
-/* The stack of a call, on which its thread is now. NULL: memory is short. */
+/* The stack of a call; its thread now runs there. NULL: memory is short. */
 static struct open_stack *stack_of(struct open_calls *o, const struct call *call)
 {
 	uint64_t thread = key_of_thread(call->process, call->pid);

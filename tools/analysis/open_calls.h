@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that are open on each stack, at the place of a reading, and the stack on which each thread
- * is. A stack is a thread's own, or another one of its process (a coroutine's, a signal handler's).
+ * The open calls of each stack at the current record, and the stack on which each thread runs. A
+ * stack is a thread's own, or another one of its process (a coroutine's, a signal handler's).
  */
 #ifndef VESTIGE_TOOLS_OPEN_CALLS_H
 #define VESTIGE_TOOLS_OPEN_CALLS_H
@@ -19,7 +19,7 @@ struct open_stack {
 	uint64_t now; /* of a thread's own: the key of the stack on which it runs */
 };
 
-/* Zeros at first. */
+/* All zero: empty. Freed with open_calls_clear(). */
 struct open_calls {
 	struct open_stack *stacks;
 	size_t nr, room;
@@ -32,7 +32,8 @@ int open_calls_leave(struct open_calls *o, const struct call *call);
 
 /*
  * open_calls_of() - the calls of a thread, the innermost last.
- * @nr: set to how many there are. Return: their functions; NULL if there are none. Borrowed.
+ * *@nr: gets their number. Return: their functions, borrowed until the next call of this file;
+ * NULL: there are none.
  */
 const uint64_t *open_calls_of(const struct open_calls *o, uint32_t process, int32_t pid,
 			      uint32_t *nr);

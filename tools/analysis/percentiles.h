@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram of durations. A bucket is a 32nd of a power of two wide, so a percentile is right to
- * 1.6 % (and exact below 64) for any number of values. A power of two takes 256 bytes from its
- * first value on. Tests: tests/unit/test_call_tree.c.
+ * A histogram of durations. Each power of two has 32 buckets, so the error of a percentile is at
+ * most 1.6 % (none below 64). Memory: 256 bytes for each power of two in which there is a value.
+ * Tests: tests/unit/test_call_tree.c.
  */
 #ifndef VESTIGE_TOOLS_PERCENTILES_H
 #define VESTIGE_TOOLS_PERCENTILES_H
@@ -34,7 +34,7 @@ static inline unsigned int percentiles_sub(uint64_t value, unsigned int octave)
 /* Add one value. Return: 0 or -ENOMEM. */
 int percentiles_add(struct percentiles *s, uint64_t value);
 
-/* The same, quick where the octave is there. */
+/* The same, fast if there is memory for the octave. */
 static inline int percentiles_count(struct percentiles *s, uint64_t value)
 {
 	unsigned int octave = percentiles_octave(value);
@@ -47,10 +47,10 @@ static inline int percentiles_count(struct percentiles *s, uint64_t value)
 	return 0;
 }
 
-/* Add those of @from. Return: as percentiles_add(). */
+/* Add the counts of @from. Return: as percentiles_add(). */
 int percentiles_sum(struct percentiles *s, const struct percentiles *from);
 
-/* The value below or at which @percent of all lie: the middle of its bucket. 0 when empty. */
+/* The value that @percent of the values do not exceed: the middle of its bucket. 0 when empty. */
 uint64_t percentiles_at(const struct percentiles *s, double percent);
 void percentiles_clear(struct percentiles *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See profile.h. One hash table counts pairs of function and return address; symbols are looked up
- * once for each pair, at the end. About 5 ns a record. Order does not matter here, so the CPUs are
- * read one after the other. Tests: tests/unit/test_profile.c.
+ * once for each pair, at the end. About 5 ns a record. The order of records does not matter, so the
+ * CPUs are read one after the other. Tests: tests/unit/test_profile.c.
  */
 #include "tools/analysis/profile.h"
 
@@ -70,7 +70,7 @@ static int grow(struct profile *p)
 	return 0;
 }
 
-/* What one buffer has. */
+/* The sums of one buffer. */
 struct of_buffer {
 	uint64_t hits, lost;
 };
@@ -97,7 +97,7 @@ static int count(struct profile *p, const struct record *rec, unsigned int nr,
 	return 0;
 }
 
-/* A pair whose return address has become its function. */
+/* A pair with the calling function in place of the return address. */
 struct call {
 	uint64_t ip;
 	struct profile_caller from;
@@ -140,7 +140,7 @@ static struct call *calls_of_pairs(struct profile *p)
 	return calls;
 }
 
-/* Rows and callers from the pairs. */
+/* Make rows and callers from the pairs. */
 static int summarise(struct profile *p)
 {
 	struct call *calls = calls_of_pairs(p);
@@ -210,7 +210,7 @@ static int read_all(struct profile *p, const bool *cpus)
 	}
 	for (of = buffers; of <= buffers + p->r->nr_further; of++)
 		p->hits += of->hits;
-	/* losses of a buffer without calls do not make calls fewer */
+	/* records that a buffer without calls lost were no calls */
 	for (of = buffers; of <= buffers + p->r->nr_further; of++)
 		if (of->hits || !p->hits)
 			p->lost = record_lost_sum(p->lost, of->lost);

@@ -30,8 +30,9 @@ enum profile_sort { PROFILE_BY_HITS, PROFILE_BY_NAME };
 
 /*
  * profile_new() - read all of @r's function records and count them.
- * @cpus: which CPUs, nr_cpus of them; NULL: all.
- * Return: it, borrowing names from @r, to be freed with profile_free(); NULL with fail() set.
+ * @cpus: the wanted CPUs, nr_cpus of them; NULL: all.
+ * Return: the profile, freed with profile_free(), which borrows names from @r; NULL with fail()
+ * set.
  */
 struct profile *profile_new(struct reader *r, const bool *cpus);
 void profile_free(struct profile *p);
@@ -49,8 +50,8 @@ const struct profile_row *profile_at(const struct profile *p, size_t i);
 struct profile_caller *profile_callers(const struct profile *p, const struct profile_row *row);
 
 /*
- * Calls in all; records that were lost of the buffers that have calls (of all, if none has any), or
- * RECORD_LOST_UNKNOWN.
+ * The number of calls. The number of lost records, of the buffers that have calls (of all, if none
+ * has any), or RECORD_LOST_UNKNOWN.
  */
 uint64_t profile_hits(const struct profile *p);
 uint64_t profile_lost(const struct profile *p);

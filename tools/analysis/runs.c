@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See runs.h. A heap of CPUs by the time of their next record; a run is cut where the second-best
- * CPU takes over. Tests: tests/unit/test_merge.c.
+ * See runs.h. A heap of CPUs by the time of their next record; a run is cut where the next record
+ * is of another CPU. Tests: tests/unit/test_merge.c.
  */
 #include "tools/analysis/runs.h"
 
@@ -16,12 +16,12 @@
 struct stream {
 	unsigned int cpu;
 	struct run run;	      /* the part that is left */
-	struct record *batch; /* of a reader that has no runs */
+	struct record *batch; /* for a reader without runs */
 };
 
 struct runs {
 	struct reader *r;
-	struct stream *streams; /* a CPU each */
+	struct stream *streams; /* by CPU */
 	bool *skip;
 	struct stream **heap; /* those that have a record, the earliest first */
 	unsigned int nr_heap;
@@ -135,7 +135,7 @@ static int begin(struct runs *s)
 	return 0;
 }
 
-/* The first stream's run was handed out, or a part of it. */
+/* Step over the records of the first stream that were handed out. */
 static int step(struct runs *s)
 {
 	struct stream *l = s->heap[0];
@@ -152,7 +152,7 @@ static int step(struct runs *s)
 	return 0;
 }
 
-/* How many records of @run are before @limit: the first one is, or it would not be its turn. */
+/* The number of records of @run before @limit, at least 1: the first record is before it. */
 static unsigned int count_before(const struct run *run, uint64_t limit)
 {
 	if (run_ts(run, run->nr - 1) < limit)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All CPUs of a reader as one stream in order of time, as merge.h has it, but by runs: the records
- * of one CPU that come before any other CPU's. The cost of merging is then paid once a run, and a
- * reader that has columns (struct run) need not make records of them.
+ * All CPUs of a reader as one stream in order of time, as in merge.h, but by runs. A run is the
+ * records of one CPU that come before the next record of any other CPU. Merging then costs once a
+ * run, and a reader with columns (struct run) need not make a struct record for each record.
  */
 #ifndef VESTIGE_TOOLS_RUNS_H
 #define VESTIGE_TOOLS_RUNS_H
@@ -11,7 +11,10 @@
 
 struct runs;
 
-/* Nothing is read yet. NULL and errno if memory is short. @r must outlive it. */
+/*
+ * A stream of which nothing is read yet. NULL and errno: memory is short. @r is borrowed until
+ * runs_free().
+ */
 struct runs *runs_new(struct reader *r);
 void runs_free(struct runs *s);
 
@@ -19,24 +22,27 @@ void runs_free(struct runs *s);
 void runs_skip_cpu(struct runs *s, unsigned int cpu);
 
 /*
- * runs_next() - the next run, of records at the same time the one of the lowest CPU first.
- * @run: is borrowed until the next call.
+ * runs_next() - the next run; at equal times the lower CPU comes first.
+ * @run: gets it; its memory is borrowed until the next call.
  * Return: 1, 0 at the end, -errno with fail() set.
  */
 int runs_next(struct runs *s, struct run *run);
 
 /*
- * runs_peek() - the record that comes next on the CPU of the run that runs_next() gave last. What
- * that lends may be gone afterwards.
- * @next: set to it; what it lends is borrowed until the next call of either.
+ * runs_peek() - the next record of the CPU of the last run that runs_next() gave. The memory of
+ * that run may be freed by this call.
+ * @next: gets the record; its memory is borrowed until the next call of either function.
  * Return: 1; 0 when the CPU has no more, -errno with fail() set.
  */
 int runs_peek(struct runs *s, struct record *next);
 
-/* After the end: @r has more records, the reader so far or one with as many CPUs; go on with them. */
+/*
+ * After the end: go on with the records of @r, the same reader with more records or a new one with
+ * as many CPUs.
+ */
 void runs_go_on(struct runs *s, struct reader *r);
 
-/* Record @i of a run by columns; it has the losses if it is the first. */
+/* Record @i of a run by columns; the first record has the run's lost records. */
 static inline struct record run_plain(const struct run *run, unsigned int i)
 {
 	uint32_t id = RECORD_RUN_ID(run->words[i]);

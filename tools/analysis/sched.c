@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sched.h. One pass over the merged records. A state that lasts at the recording's end counts
- * in the sums up to the last record, and is no delay. A thread has one entry a pid. A CPU runs one
- * thread at a time: where records were lost, a thread leaves its CPU when another one comes there.
- * Tests: tests/unit/test_sched.c, tests/cli/test_sched.py.
+ * See sched.h. One pass over the merged records. A state that has not ended when the recording does
+ * counts in the sums up to the last record, and is no delay. There is one entry for each pid. A CPU
+ * runs one thread at a time: where records were lost, a thread leaves its CPU when another one
+ * comes there. Tests: tests/unit/test_sched.c, tests/cli/test_sched.py.
  */
 #include "tools/analysis/sched.h"
 
@@ -21,7 +21,7 @@
 #define NR_BUCKETS 4096u
 #define NR_EVENTS  65536u
 #define NR_CPUS	   65536u	   /* of struct record */
-#define AGENT	   "vestige-agent" /* the engine's own thread, whose records are no account of it */
+#define AGENT	   "vestige-agent" /* the engine's thread; it has few records */
 
 /* Of prev_state. */
 #define STOPPED	    0x0cu /* T, t */
@@ -49,9 +49,9 @@ enum what {
 };
 
 #define NR_FIELDS 5u
-#define NR_NEEDED 3u /* what comes behind may be missing */
+#define NR_NEEDED 3u /* the fields behind may be missing */
 
-/* Where the fields are, in the order of `names` below; without bytes: the event has no such field. */
+/* The place of the fields, in the order of `names` below; 0 bytes: the event has no such field. */
 struct kind {
 	uint8_t what;
 	struct {
@@ -85,7 +85,7 @@ static const struct {
 	{"ftrace", "user_stack", STACK, {"caller"}},
 };
 
-/* The holder of a lock, or what a descriptor leads to (its number with IS_DESCRIPTOR). */
+/* The holder of a lock, or the file of a descriptor (its number with IS_DESCRIPTOR). */
 #define IS_DESCRIPTOR (UINT64_C(1) << 63)
 struct holder {
 	uint64_t lock;
@@ -95,11 +95,11 @@ struct holder {
 };
 
 struct file_name {
-	struct file_name *next; /* all that there ever were */
+	struct file_name *next; /* list of all, for freeing them */
 	char text[];
 };
 
-/* A switch of a CPU, to know it again in another buffer. */
+/* The last switch of a CPU, to recognise it in another buffer. */
 struct last_switch {
 	int32_t out, in;
 	unsigned int buffer;
@@ -111,7 +111,7 @@ struct sched {
 	const struct sched_ops *ops;
 	void *arg;
 	struct kind *kinds;	       /* by event */
-	struct sched_thread **running; /* by CPU: the thread that came there last */
+	struct sched_thread **running; /* by CPU: the thread that ran there last */
 	struct last_switch *last;      /* by CPU */
 	unsigned int runtime_buffer;   /* whose run times count, with has_runtime */
 	bool has_runtime;
@@ -169,7 +169,7 @@ void sched_free(struct sched *s)
 	free(s);
 }
 
-/* A thread of a traced process; NULL: it is none, or there is no memory. */
+/* A thread of a traced process; NULL: @pid is not one, or memory is short. */
 static struct sched_thread *thread_of(struct sched *s, int32_t pid)
 {
 	struct sched_thread **at, *t;
@@ -286,10 +286,10 @@ static void lock_held(struct sched *s, const struct record *rec, uint64_t lock, 
 	put_holder(s, &(struct holder){.lock = lock, .process = record_process(rec), .pid = pid});
 }
 
-/* A descriptor leads to another file from now on. */
+/* An event says which file a descriptor has from now on. */
 static void on_descriptor(struct sched *s, const struct kind *k, const struct record *rec)
 {
-	/* a __data_loc: where the text is, and its bytes with the NUL */
+	/* a __data_loc: the text's offset, and its bytes with the NUL */
 	uint32_t loc = (uint32_t)value(k, rec, 1), at = loc & 0xffff, bytes = loc >> 16;
 	struct file_name *f;
 
@@ -393,7 +393,7 @@ static void come(struct sched *s, struct sched_thread *t, uint64_t ts)
 }
 
 /*
- * Another thread comes to the CPU: the one that was there has left it, even if no record says so.
+ * Another thread comes to the CPU: the thread that ran there has left, even without a record of it.
  */
 static void leave_unseen(struct sched *s, unsigned int cpu, const struct sched_thread *out,
 			 const struct sched_thread *in, uint64_t ts)
@@ -406,7 +406,7 @@ static void leave_unseen(struct sched *s, unsigned int cpu, const struct sched_t
 	change(s, t, SCHED_UNKNOWN, ts);
 }
 
-/* The same switch of a CPU, of another buffer. It is remembered as it came first. */
+/* Is it the last switch of the CPU again, from another buffer? If not, it is remembered. */
 static bool is_repeat(struct sched *s, const struct kind *k, const struct record *rec)
 {
 	struct last_switch *last = &s->last[rec->cpu];
@@ -476,9 +476,7 @@ static void on_waking(struct sched *s, const struct kind *k, const struct record
 	struct sched_thread *t = thread_of(s, pid_value(k, rec, 0));
 
 	s->has_wakings = true;
-	/*
-	 * one that has no state yet was asleep before the recording; a running one is not put off
-	 */
+	/* a thread without a state slept before the recording; a running one stays running */
 	if (!t || t->state == SCHED_RUNNING || t->state == SCHED_RUNNABLE)
 		return;
 	t->waker = rec->pid;
@@ -578,7 +576,7 @@ static void on_own(struct sched *s, const struct kind *k, const struct record *r
 	}
 }
 
-/* A thread that has an event runs. The switch that it leaves by is no sign of when it came. */
+/* A thread that has an event is running. A switch away from it does not count. */
 static void note_seen(struct sched *s, const struct kind *k, const struct record *rec)
 {
 	struct sched_thread *t = k->what == SWITCH ? NULL : thread_of(s, rec->pid);
@@ -631,7 +629,7 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* States that last up to the end, and the list of threads. */
+/* End the last states, and make the list of threads. */
 static int finish(struct sched *s)
 {
 	s->sorted = calloc(s->nr_threads + 1, sizeof(struct sched_thread *));

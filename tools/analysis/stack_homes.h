@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a thread's own stack: the stack of its first call. Others are coroutines' or handlers'. */
+/*
+ * Finds a thread's own stack: the stack of its first call. Other stacks are of coroutines or signal
+ * handlers.
+ */
 #ifndef VESTIGE_TOOLS_STACK_HOMES_H
 #define VESTIGE_TOOLS_STACK_HOMES_H
 
@@ -9,7 +12,7 @@
 #include "tools/analysis/calls.h"
 #include "tools/base/hash_index.h"
 
-/* Zeros at first. */
+/* All zero: empty. Freed with stack_homes_clear(). */
 struct stack_homes {
 	struct stack_home {
 		uint64_t thread; /* process << 32 | pid */

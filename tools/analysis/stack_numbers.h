@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One number for each of the processes' stacks, from 1 in the order in which they are asked for. */
+/* Numbers the stacks of all processes, from 1, in the order in which they are first looked up. */
 #ifndef VESTIGE_TOOLS_STACK_NUMBERS_H
 #define VESTIGE_TOOLS_STACK_NUMBERS_H
 
@@ -8,12 +8,12 @@
 
 #include "tools/base/hash_index.h"
 
-/* All zero: none yet. */
+/* All zero: empty. Freed with stack_numbers_clear(). */
 struct stack_numbers {
 	struct stack_number {
 		uint64_t key;	 /* process and id */
 		uint32_t number; /* 0: none */
-	} last;			 /* that was asked for */
+	} last;			 /* the last look-up */
 	uint64_t *keys;		 /* by number - 1 */
 	size_t nr, room;
 	struct hash_index index; /* of keys */
