@@ -2,9 +2,9 @@
 /*
  * The area of a live or a dead process as a reader: see area.h and docs/formats/area.md.
  *
- * At opening, each page that is PUBLISHED or OWNED is looked at and remembered. It is read again
- * when its turn comes; if a live process has used it for something else meanwhile (its state, its
- * order of publication or of taking changed), its records are counted as lost.
+ * At opening, each page that is PUBLISHED or OWNED is read and put into the index. It is read again
+ * when its turn comes. If a live process has reused it in the meantime (its state, its order of
+ * publication or of taking has changed), its records count as lost.
  * Tests: tests/unit/reader/test_area.c.
  */
 #include "tools/area/area.h"
@@ -34,9 +34,9 @@ struct area {
 	const char *path;	     /* for errors; owned */
 	const struct area_cpu *cpus; /* of the top buffer, borrowed */
 	uint32_t nr_cpus;
-	uint32_t nr_printks;		   /* it had when they were asked for last */
-	const struct area_snapshot *snaps; /* of which the snapshot is read; NULL: what is live */
-	bool kept;			   /* of a tracer of latencies: what it keeps is read */
+	uint32_t nr_printks;		   /* formats at the last printks_add_new() */
+	const struct area_snapshot *snaps; /* the snapshot is read; NULL: the live buffer */
+	bool kept;			   /* the trace that a latency tracer keeps is read */
 };
 
 int area_open(int dirfd, const char *path, int flags, uint64_t *bytes)
@@ -149,7 +149,7 @@ int area_read_page(int fd, const struct area_header *head, uint32_t index, void 
 		return fail_errno(errno, "cannot read %s", what);
 	if (n != PAGE_BYTES || read_desc(fd, head, index, &after))
 		return 0;
-	/* An OWNED page may have been published meanwhile; the copy is then complete. */
+	/* An OWNED page may have been published since; the copy is complete then. */
 	if (after.seq == d->seq && after.state == d->state)
 		return 1;
 	return d->state == PAGE_OWNED && after.state == PAGE_PUBLISHED;
@@ -180,7 +180,7 @@ void area_hide(const struct area_cpu *c, const struct page_desc *d, uint64_t *pa
 
 		if (!bytes || bytes > end - at)
 			break;
-		/* a context holds for what comes behind it */
+		/* a context belongs to the record behind it */
 		if (record_word_kind(word) != RECORD_CONTEXT &&
 		    (at < read || head->base_stamp + record_word_stamp(word) < cleared))
 			memset(&page[at / 8], 0, bytes);
@@ -287,13 +287,16 @@ static void areas_close(void *arg)
 	free(all);
 }
 
-/* Whether a page is to be read: it belongs to the stretch that a tracer keeps, or to the ring. */
+/* Is a page to be read: of the trace that a latency tracer keeps, or of the ring? */
 static bool is_of_view(const struct area *a, uint32_t state)
 {
 	return a->kept ? state == PAGE_KEPT : state == PAGE_OWNED || state == PAGE_PUBLISHED;
 }
 
-/* Remember pages of one CPU of the top buffer. @mark: a bit more in their indices. */
+/*
+ * Add pages of one CPU of the top buffer to the index. @mark: a bit that is set in their
+ * page_ref.index.
+ */
 static int add_share(struct pages *p, uint32_t member, const struct area *a,
 		     const struct area_share *s, uint32_t mark)
 {
@@ -354,7 +357,7 @@ static void count_snapshot(struct meta *m, uint32_t first, uint32_t nr)
 	}
 }
 
-/* In pages that are kept for the snapshot alone all records are of it. */
+/* Pages that are kept only for the snapshot have only records of the snapshot. */
 static void open_up(struct meta *m, uint32_t first, uint32_t nr)
 {
 	for (uint32_t i = first; i < first + nr; i++) {
@@ -427,7 +430,7 @@ static int open_one(const char *path, bool snapshot, struct area **out, struct m
 	if (snapshot && a->nr_cpus) {
 		uint32_t first = (*meta)->buffers[0].first_cpu;
 
-		/* an engine that knew none: all of it is empty */
+		/* an older engine has no snapshots: all are empty */
 		if ((*meta)->nr_snapshots < first + a->nr_cpus)
 			a->nr_cpus = 0;
 		else
@@ -480,7 +483,9 @@ static int add_area(struct pages *p, struct areas *all, const char *path, bool s
 	return err;
 }
 
-/* The tables of all, and which pages there are. Return: 0 or -errno with fail() set. */
+/*
+ * Read the tables of all areas, and the index of their pages. Return: 0 or -errno with fail() set.
+ */
 static int gather(const char *const *paths, unsigned int nr, bool snapshot, struct pages **out,
 		  bool *swapped)
 {
@@ -497,7 +502,7 @@ static int gather(const char *const *paths, unsigned int nr, bool snapshot, stru
 		return -ENOMEM;
 	for (unsigned int i = 0; i < nr && !err; i++) {
 		err = add_area(*out, all, paths[i], snapshot, swapped);
-		/* one of several may have gone, or not be filled in yet */
+		/* one of several areas may be removed, or not be filled in yet */
 		if (nr > 1 && (err == -ENOENT || err == -EAGAIN))
 			err = 0;
 	}
@@ -524,7 +529,7 @@ static int open_views(const char *const *paths, unsigned int nr, bool snapshot, 
 		err = gather(paths, nr, snapshot, &p, &swapped);
 		if (err)
 			return err;
-		/* the rest of a page that another one follows at once */
+		/* another snapshot was taken during the read: read again, TRIES times at most */
 		if (!swapped || i == TRIES)
 			break;
 		pages_free(p);

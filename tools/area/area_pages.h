@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An area as a source of pages beside others in one reader (pages.h). area.c has the functions. */
+/*
+ * An area as one of several sources of pages of one reader (pages.h). The functions are in area.c.
+ */
 #ifndef VESTIGE_TOOLS_AREA_PAGES_H
 #define VESTIGE_TOOLS_AREA_PAGES_H
 
@@ -11,7 +13,8 @@ struct area;
 
 /*
  * area_pages_open() - open and check an area, and read its tables.
- * @out: on success to be closed with area_pages_close(). @meta: on success to be freed; it must live as long.
+ * @out: on success to be closed with area_pages_close(). @meta: on success to be freed, after
+ * area_pages_close().
  * Return: 0 or -errno with fail() set.
  */
 int area_pages_open(const char *path, struct area **out, struct meta **meta);
@@ -19,7 +22,7 @@ void area_pages_close(struct area *a);
 
 /*
  * area_pages_add() - add the pages of the area's top buffer that have records.
- * @m: its tables, which are @member's. @mark: bits that are set in each page_ref's index besides.
+ * @m: its tables; process number @member. @mark: bits that are also set in each page_ref.index.
  * Return: 0 or -errno with fail() set.
  */
 int area_pages_add(struct pages *p, uint32_t member, const struct area *a, const struct meta *m,

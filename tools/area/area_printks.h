@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The formats of bprint records (reader/printks.h) that an area holds. */
+/* Reads the formats of bprint records (reader/printks.h) from an area. */
 #ifndef VESTIGE_TOOLS_AREA_PRINTKS_H
 #define VESTIGE_TOOLS_AREA_PRINTKS_H
 
@@ -7,14 +7,14 @@
 
 struct meta;
 
-/* All of an area's. Return: 0 or -ENOMEM. */
+/* Add all formats of an area. Return: 0 or -ENOMEM. */
 int printks_add_meta(struct printks *p, const struct meta *m);
 
 /*
- * printks_add_new() - add the formats that an area has got since, if any.
- * @fd: the area. @seen: how many it had, set to how many it has; 0 at first. @what: names it in
- * errors.
- * Return: 1 there were some; 0; -errno with fail() set.
+ * printks_add_new() - add the formats that an area got since the last call.
+ * @fd: the area. @seen: number of its formats at the last call, 0 at first; gets the number now.
+ * @what: names the area in errors.
+ * Return: 1: some were added; 0: none; -errno with fail() set.
  */
 int printks_add_new(struct printks *p, int fd, uint32_t *seen, const char *what);
 

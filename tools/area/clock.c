@@ -25,7 +25,7 @@ static int by_stamp(const void *a, const void *b)
 	return x->mono_ns < y->mono_ns ? -1 : x->mono_ns > y->mono_ns;
 }
 
-/* Keep the pairs that make sense, in place; see the head of clock.h. */
+/* Keep the usable pairs, in place; see the head of clock.h. */
 static size_t thin(struct area_clock *pairs, size_t nr)
 {
 	size_t kept = 0;

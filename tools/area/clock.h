@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From clock units to nanoseconds of CLOCK_MONOTONIC, through pairs of both (struct area_clock).
+ * Converts clock units to nanoseconds of CLOCK_MONOTONIC, by pairs of both (struct area_clock).
  *
- * Between two pairs the way is a straight line, before the first and after the last the line of
- * the nearest stretch goes on. Pairs that contradict an earlier one (not both clocks advance) or
- * lie within 20 ms of it are left out, the narrower bracket staying: over a short stretch the error
- * of a bracket would bend the line. The result is monotonic. Products are taken in 128 bits.
+ * Between two pairs the time is linear. Before the first pair and after the last one the nearest
+ * line is extended. A pair that contradicts an earlier one (a clock does not advance) is left out.
+ * Of two pairs within 20 ms only the one with the narrower bracket is kept: over a short distance
+ * the error of a bracket would change the slope. The result is monotonic. Products are taken in 128
+ * bits.
  */
 #ifndef VESTIGE_TOOLS_CLOCK_H
 #define VESTIGE_TOOLS_CLOCK_H
@@ -27,21 +28,19 @@ struct clock_line {
 struct clock {
 	struct clock_line *lines; /* ascending */
 	size_t nr_lines;
-	bool identity;		     /* stamps are nanoseconds, or there is no way to them */
+	bool identity;		     /* stamps are nanoseconds, or cannot be converted */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the last pair, or 0 */
 };
 
 /*
- * clock_make() - the way to nanoseconds.
- * @pairs: is sorted in place. @nr: how many; below two usable ones the clock has no lines and is
- * the identity.
+ * clock_make() - a clock from pairs; freed with clock_free().
+ * @pairs: @nr of them, sorted in place. With less than two usable pairs the clock is the identity.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int clock_make(struct clock *c, struct area_clock *pairs, size_t nr);
 void clock_free(struct clock *c);
 
-/* clock_divide() - from now on in units of @ns nanoseconds, rounded down; of the identity: no
- * change. */
+/* From now on convert to units of @ns nanoseconds, rounded down. No effect on the identity. */
 void clock_divide(struct clock *c, uint32_t ns);
 
 /* The line for @stamp; NULL when the clock is the identity. Lines are borrowed from the clock. */
@@ -68,23 +67,22 @@ static inline uint64_t clock_ns(const struct clock *c, uint64_t stamp)
 }
 
 /*
- * clock_sample() - a pair taken now, of the machine's stamp counter.
- * @best_of: tries; the one with the narrowest bracket is kept.
+ * clock_sample() - take a pair now, with the machine's stamp counter.
+ * @best_of: number of tries; the one with the narrowest bracket is used.
  * Return: false on a machine without such a counter.
  */
 bool clock_sample(struct area_clock *pair, unsigned int best_of);
 
 /*
- * clock_sample_of() - the same, but it gives the last pair again as long as @who (the process) and
- * @what (a hash of the records that are read) are the same: so records that are read twice have the
- * same times. Any thread.
+ * clock_sample_of() - the same, but it gives the last pair again if @who and @what are as in the
+ * last call: so records that are read twice get the same times. Any thread.
+ * @who: the process. @what: a hash of the records that are read.
  */
 bool clock_sample_of(uint64_t who, uint64_t what, struct area_clock *pair, unsigned int best_of);
 
 /*
- * clock_sample_fits() - does a pair of this moment continue @old, that is: were both taken on this
- * machine since it was started? Compares the two clocks' differences to the wall clock, and their
- * rates.
+ * clock_sample_fits() - were both pairs taken on this machine since its boot? @now was taken just
+ * now. Compares the differences to the wall clock, and the rates.
  */
 bool clock_sample_fits(const struct area_clock *old, const struct area_clock *now);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See follow.h. The read position of a page is in its descriptor (page_desc.read), and a page of a
- * discarding buffer that was taken whole is freed: so readers that come and go, and `trace`, agree
- * on the records that are left. A writer that reuses a page meanwhile makes its mark void
- * (page_read_mark). Per turn the descriptors of the pages in use are read, and the pages that have
- * something new twice. A process that has ended and was read to its end costs nothing any more. Of
- * several processes, one whose area cannot be read is left out; a single one is an error. The area
- * is untrusted: bounds are checked as area.h says. One thread at a time. Tests: tests/tracefs/.
+ * See follow.h. The read position of a page is in its descriptor (page_desc.read). A page of a
+ * discarding buffer whose records were all taken is freed. So other readers, and `trace`, see the
+ * same rest of the records. If a writer has reused the page, its read position is not valid
+ * (page_read_mark). A turn reads the descriptors of the pages in use, and twice each page with new
+ * records. A process that has ended and was read to its end costs nothing more. Of several
+ * processes, one whose area cannot be read is left out; if there is only one, this is an error. The
+ * area is untrusted: bounds are checked as area.h says. One thread at a time. Tests:
+ * tests/tracefs/.
  */
 #include "tools/area/follow.h"
 
@@ -26,7 +27,8 @@
 #include "tools/base/time_ns.h"
 
 /*
- * Attempts at a reader while its tables grow. A clock with a time has records of before that time.
+ * Attempts to make a reader while the tables grow. After that, with a clock that has a time, only
+ * records from before the tables were read are given.
  */
 #define MAX_RENEWALS	   16
 #define MAX_RENEWALS_TIMED 2
@@ -37,13 +39,13 @@ struct follow {
 	struct pages *pages;
 	struct reader *r;
 	bool names;
-	bool joined;	      /* some have come since the reader was made */
+	bool joined;	      /* members came since the reader was made */
 	uint64_t made_ns;     /* CLOCK_MONOTONIC before the reader's tables were read */
-	uint64_t known_ns;    /* of follow_known(); 0: all that there will be are known */
+	uint64_t known_ns;    /* of follow_known(); 0: no more will come */
 	unsigned int nr_cpus; /* never changes: readers have arrays of this size */
 };
 
-/* Its records are read, or it has come to nothing. */
+/* All records of the member are read, or it cannot be read. */
 static void member_over(struct member *m)
 {
 	if (m->fd >= 0)
@@ -72,7 +74,7 @@ static int follow_printks(void *arg, uint32_t member, struct printks *p)
 	return m && m->meta ? printks_add_new(p, m->fd, &m->nr_printks, m->path) : 0;
 }
 
-/* The source is the follow itself, which outlives its readers. */
+/* The source is the struct follow, which lives longer than its readers. */
 static void keep(void *arg)
 {
 	(void)arg;
@@ -96,7 +98,7 @@ static int load_meta(const struct member *m, struct meta **out)
 	return err;
 }
 
-/* The tables of one for a new reader. Return: 0 or -errno with fail() set. */
+/* Read the tables of a member for a new reader. Return: 0 or -errno with fail() set. */
 static int set_member(struct follow *f, struct member *m)
 {
 	struct meta *meta;
@@ -181,7 +183,7 @@ static int make_reader(struct follow *f)
 	return 0;
 }
 
-/* Open the area that is meant. Return: its descriptor or -errno with fail() set. */
+/* Open the area of a process. Return: its descriptor or -errno with fail() set. */
 static int open_area(const struct followed *what)
 {
 	uint64_t bytes;
@@ -252,7 +254,7 @@ struct reader *follow_reader(struct follow *f)
 	return f->r;
 }
 
-/* Threads have come: the tables anew, while objects and functions are as they were. */
+/* New threads: read the tables again. Objects and functions have not changed. */
 static int renew_meta(struct follow *f, struct member *m)
 {
 	struct meta *meta;
@@ -295,7 +297,7 @@ static int refresh_cpus(struct member *m)
 		    (ssize_t)sizeof(row))
 			return fail(EIO, "%s was cut", m->path);
 		*mine = row;
-		/* bounds were checked once and stay; only what is backed grows */
+		/* bounds do not change after the check; only nr_backed grows */
 		mine->first_page = first;
 		mine->cpu = i - b->first_cpu;
 		if ((uint64_t)first + row.nr_backed > m->meta->nr_pages)
@@ -305,12 +307,12 @@ static int refresh_cpus(struct member *m)
 }
 
 /*
- * The numbers that move. Return: 0; 1 when tables have grown that the reader was made of, or
- * another tracer records; -errno.
+ * Read again the counts that change. Return: 0; 1: tables of the reader have grown, or another
+ * tracer is set; -errno.
  */
 static int refresh(struct follow *f, struct member *m)
 {
-	/* printed formats are not among them: follow_printks() looks for one that is not known */
+	/* without printed formats: follow_printks() reads new ones */
 	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS, AREA_EVENTS};
 	struct area_header head;
 	struct area_buffer now, *b = m->meta->buffers;
@@ -376,7 +378,7 @@ static int add_page(void *arg, uint32_t index, const struct page_desc *d)
 	return ret < 0 ? ret : 0;
 }
 
-/* Add what there is of one. Return: how many pages, or -errno. */
+/* Add the pages of a member. Return: their number, or -errno. */
 static int add_member(struct follow *f, struct member *m, const bool *cpus)
 {
 	struct looking l = {.f = f, .m = m};
@@ -397,7 +399,7 @@ static void look_for_the_dead(struct follow *f)
 	}
 }
 
-/* Look for processes that have ended, and tables that have changed. Return: as refresh(). */
+/* Check which processes have ended and which tables have changed. Return: as refresh(). */
 static int refresh_all(struct follow *f)
 {
 	look_for_the_dead(f);
@@ -418,7 +420,7 @@ static int refresh_all(struct follow *f)
 	return 0;
 }
 
-/* Read what there is now, by the tables that the reader has. Return: as follow_turn(). */
+/* Read the pages that there are now, with the reader's present tables. Return: as follow_turn(). */
 static int read_pages(struct follow *f, const bool *cpus)
 {
 	bool some = false;
@@ -432,7 +434,8 @@ static int read_pages(struct follow *f, const bool *cpus)
 			return nr;
 		some |= nr > 0;
 		/*
-		 * the first one gives the reader's facts; CPUs that are not wanted may have records
+		 * keep the first member, whose options the reader shows; with @cpus, other CPUs may
+		 * have records
 		 */
 		if (!nr && m->meta && m->dead && !cpus && !is_first(f, m))
 			member_over(m);
@@ -455,7 +458,7 @@ int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns)
 	if (!f->r || f->joined)
 		return -ESTALE;
 	pages_again(f->pages); /* before the tables change beneath it */
-	/* older records are visible in all processes */
+	/* older records are readable in all processes */
 	pages_hold(f->pages, hold_ns, hold_ns ? f->known_ns : 0);
 	err = refresh_all(f);
 	if (err)
@@ -463,7 +466,10 @@ int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns)
 	return read_pages(f, cpus);
 }
 
-/* A turn of a new reader whose tables have grown since: what was recorded before they were read. */
+/*
+ * A turn of a new reader whose tables have grown since: gives the records from before they were
+ * read.
+ */
 static int turn_up_to_the_tables(struct follow *f, const bool *cpus, uint64_t hold_ns)
 {
 	uint64_t known_ns = f->made_ns - 1;
@@ -533,7 +539,7 @@ static void mark_page(void *arg, const struct page_ref *ref, const struct page_t
 		m->freed = true;
 }
 
-/* The counts of a CPU, and that pages are free. */
+/* Write the counts of a CPU into the area, and tell the writers that pages are free. */
 static void report(const struct follow *f, struct member *m, unsigned int cpu)
 {
 	struct area_cpu *row = m->meta ? member_row(m, cpu) : NULL;
@@ -627,7 +633,7 @@ bool follow_is_full(struct follow *f, unsigned int cpu, uint64_t queued_bytes)
 	return used && (used * 100 >= follow_percent(f) * quota || !follow_tracing_on(f));
 }
 
-/* A word of a live process's area. */
+/* Read a word of a live process's area. */
 static bool ask(const struct member *m, uint64_t at, uint32_t *word)
 {
 	return m->fd >= 0 && !m->dead &&

@@ -19,7 +19,7 @@ struct area_cpu *member_row(const struct member *m, unsigned int cpu)
 	return m->meta->nr_buffers && cpu < b->nr_cpus ? &m->meta->cpus[b->first_cpu + cpu] : NULL;
 }
 
-/* A record's head word: will its writer, which may be off its CPU just now, finish it? */
+/* Is this the head word of a record that its writer, perhaps preempted, has not finished? */
 static bool is_being_written(uint64_t word)
 {
 	return !word || (record_word_kind(word) == RECORD_UNCOMMITTED &&

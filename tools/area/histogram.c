@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See histogram.h. A row of AREA_HISTS is read before and after its data; if its `gen` was odd or
- * has changed, all of it is read again. Slots are read before rows: a row that a slot names is
- * whole. Tests: tests/engine/events/hist, tests/fuzz/area.c.
+ * has changed, all of it is read again. Slots are read before rows: a row to which a slot points is
+ * complete. Tests: tests/engine/events/hist, tests/fuzz/area.c.
  */
 #include "tools/area/histogram.h"
 
@@ -21,7 +21,7 @@
 #define COMM_BYTES	16u
 #define TRIES		50
 
-/* The area, and where in it. */
+/* The area that is read. */
 struct source {
 	int fd;
 	uint64_t room_at, room_bytes;
@@ -55,7 +55,7 @@ static int read_room(const struct source *s, void *buf, uint64_t bytes, uint64_t
 	return read_at(s, buf, (size_t)bytes, s->room_at + at);
 }
 
-/* Fields of ours, and names that end. */
+/* Check the descriptor: known fields, and names that end with NUL. */
 static int take_about(const struct source *s, struct histogram *h)
 {
 	const struct area_hist_desc *a = h->about;
@@ -106,7 +106,7 @@ static int read_about(const struct source *s, uint64_t at, struct histogram *h)
 	return err ? err : take_about(s, h);
 }
 
-/* Whether a row has all that the fields say: one of @row_bytes. */
+/* Do all fields lie inside a row of @row_bytes? */
 static int check_fields(const struct source *s, const struct histogram *h, uint32_t row_bytes)
 {
 	for (uint32_t i = 0; i < h->nr_fields; i++) {
@@ -121,7 +121,7 @@ static int check_fields(const struct source *s, const struct histogram *h, uint3
 	return 0;
 }
 
-/* The rows that slots name, in the order of the slots. */
+/* Read the rows to which slots point, in the order of the slots. */
 static int read_rows(const struct source *s, uint64_t at, const struct area_hist_map *map,
 		     struct histogram *h)
 {
@@ -167,7 +167,7 @@ static int read_map(const struct source *s, uint64_t at, struct histogram *h)
 	struct area_hist_map map;
 	int err;
 
-	/* a histogram without rows may get another one's, whose fields are the same */
+	/* histogram_add() may add rows to it, so it needs a size */
 	if (!at)
 		return check_fields(s, h, MAX_ROW_BYTES);
 	err = read_room(s, &map, sizeof(map), at);
@@ -222,7 +222,7 @@ static int read_one(const struct source *s, const struct meta *m, uint32_t i, ui
 		}
 		release(h);
 	}
-	/* it died while it changed this one, or does nothing else */
+	/* the process died during a change, or changes the row all the time */
 	return err;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram of an event as its process left it in its area (struct area_hist). Nothing there is
- * checked: values out of range are an error, and rows that change meanwhile are as they were at
- * some moment.
+ * A histogram of an event, read from the area of its process (struct area_hist). The area is
+ * untrusted: values out of range are an error. A row that changes during the read is as it was at
+ * one moment.
  */
 #ifndef VESTIGE_TOOLS_HISTOGRAM_H
 #define VESTIGE_TOOLS_HISTOGRAM_H
@@ -20,12 +20,12 @@ struct histogram_sort {
 };
 
 struct histogram {
-	uint64_t order;	   /* among those of its event */
-	uint64_t since_ns; /* it began to count; CLOCK_MONOTONIC */
+	uint64_t order;	   /* its place among the event's histograms */
+	uint64_t since_ns; /* begin of counting; CLOCK_MONOTONIC */
 	bool paused;
-	const char *trigger; /* its line, without its state */
+	const char *trigger; /* as in the trigger file, without its state */
 	uint32_t nr_fields;
-	struct area_hist_field *fields; /* in bounds: at and bytes of a row, comm with 16 bytes */
+	struct area_hist_field *fields; /* checked: inside a row, comm with 16 bytes */
 	const char **names;		/* of the fields */
 	uint32_t nr_sorts;
 	struct histogram_sort sorts[AREA_HIST_MAX_SORTS];
@@ -33,9 +33,9 @@ struct histogram {
 	uint32_t row_bytes;
 	uint32_t nr_rows;
 	uint8_t *rows;
-	uint64_t snapshot_value;      /* for which the last snapshot was taken */
-	uint8_t *snapshot_row;	      /* the row whose key it was; NULL: none was taken */
-	struct area_hist_desc *about; /* has the names and the line */
+	uint64_t snapshot_value;      /* the value at which the last snapshot was taken */
+	uint8_t *snapshot_row;	      /* the row of that snapshot; NULL: none */
+	struct area_hist_desc *about; /* memory of names and trigger */
 };
 
 static inline const uint8_t *histogram_row(const struct histogram *h, uint32_t i)
@@ -52,7 +52,7 @@ static inline uint64_t histogram_number(const struct histogram *h, uint32_t fiel
 	return v;
 }
 
-/* A key that is text: @row's, and how many bytes it has at most. */
+/* The text of a key in @row. *@room: gets the most bytes that it may have. */
 static inline const char *histogram_text(const struct histogram *h, uint32_t field,
 					 const uint8_t *row, size_t *room)
 {
@@ -66,15 +66,16 @@ struct histograms {
 };
 
 /*
- * histograms_load() - all of an event. @fd: of the area, whose tables are @m and which has @bytes.
- * @out: freed with histograms_free() whatever is returned. Return: 0, also when there is none;
- * -ENOENT: no event of that name was used there, without fail(); -EINVAL, -EIO, -ENOMEM with fail()
- * set.
+ * histograms_load() - read all histograms of an event.
+ * @fd: the area, with tables @m and @bytes. @what: names it in errors.
+ * @out: freed with histograms_free(), also after an error.
+ * Return: 0, also if there is none; -ENOENT without fail(): the process has no such event; -EINVAL,
+ * -EIO, -ENOMEM with fail() set.
  */
 int histograms_load(int fd, const struct meta *m, uint64_t bytes, const char *system,
 		    const char *name, const char *what, struct histograms *out);
 void histograms_free(struct histograms *hs);
-/* Without the @i-th. */
+/* Remove the @i-th histogram. */
 void histograms_drop(struct histograms *hs, uint32_t i);
 
 #endif

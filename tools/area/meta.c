@@ -2,10 +2,10 @@
 /*
  * Loading, checking and packing the tables of an area: see meta.h.
  *
- * One row in `kinds` per table says where its copy goes and how many entries are plausible; the
- * limits bound memory when a file lies, and are far above what an engine makes. An area may grow
- * while it is read: each table is copied once, with the count that the header had at that moment.
- * Tests: tests/unit/reader/test_area.c.
+ * Each table has a row in `kinds`: the place of its copy, and its largest number of entries. The
+ * limits are far above the numbers of any engine; they bound memory if a file is damaged or
+ * hostile. An area may grow while it is read: each table is copied once, with the count that the
+ * header had at that moment. Tests: tests/unit/reader/test_area.c.
  */
 #include "tools/area/meta.h"
 
@@ -22,8 +22,8 @@
 #define MAX_ENTRY_BYTES 4096u
 
 /*
- * Bytes of all tables for which the file holds nothing. An engine writes each row that it counts; a
- * copy of an area may have made holes of zeros.
+ * The most bytes of tables that may lie in holes of the file. An engine writes each row that it
+ * counts, but a copied area may have holes in place of zeros.
  */
 #define MAX_HOLES (UINT64_C(16) << 20)
 
@@ -82,7 +82,7 @@ static int read_all(int fd, void *buf, size_t bytes, uint64_t offset, const char
 	return 0;
 }
 
-/* How many of the bytes at @offset lie in holes: a hostile file is large at no cost. */
+/* The number of bytes at @offset that lie in holes. A hostile file can be large at no cost. */
 static uint64_t holes_in(int fd, uint64_t offset, uint64_t bytes)
 {
 	const off_t end = (off_t)(offset + bytes), before = lseek(fd, 0, SEEK_CUR);
@@ -126,7 +126,7 @@ static int check_table(const struct area_header *head, int id, uint64_t bytes, c
 	return 0;
 }
 
-/* A header of before 1.2 ends before them. */
+/* A header before version 1.2 ends before these tables. */
 static uint32_t nr_more_tables(const struct area_header *head)
 {
 	return head->header_bytes < offsetof(struct area_header, stack_offset)
@@ -179,8 +179,8 @@ int meta_check_head(const struct area_header *head, uint64_t bytes, const char *
 }
 
 /*
- * Copy one table; entries that are longer than ours are cut. @holes: bytes, to which its own are
- * added.
+ * Copy one table; entries that are longer than ours are cut. @holes: sum of the bytes in holes;
+ * increased.
  */
 static int load_table(struct meta *m, int fd, uint64_t base, int id, const char *what,
 		      uint64_t *holes)
@@ -234,12 +234,12 @@ static int check_rows(struct meta *m, const char *what)
 		if (c->cpu >= m->head.nr_cpus)
 			return fail(EINVAL, "%s is damaged: it counts for CPU %u of %u", what,
 				    c->cpu, m->head.nr_cpus);
-		/* In a spool there are no descriptors, and nothing looks for them. */
+		/* A spool has no descriptors, and they are not needed. */
 		if (m->nr_pages &&
 		    (c->first_page > m->nr_pages || c->nr_pages > m->nr_pages - c->first_page))
 			return fail(EINVAL, "%s is damaged: CPU %u has pages that do not exist",
 				    what, c->cpu);
-		/* more than the quota may be in use, after it was made smaller */
+		/* after the quota was reduced, more pages may be in use */
 		if (m->nr_pages && c->nr_backed > m->nr_pages - c->first_page)
 			c->nr_backed = m->nr_pages - c->first_page;
 	}
@@ -267,7 +267,7 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 		memset((char *)&m->head + m->head.header_bytes, 0,
 		       sizeof(m->head) - m->head.header_bytes);
 	m->head.instance[sizeof(m->head.instance) - 1] = '\0';
-	/* a minor version of before a table: it has none of it */
+	/* an older minor version has fewer tables */
 	for (int i = 0; i < AREA_NR_TABLES; i++)
 		if (!meta_has_table(&m->head, i))
 			*AREA_TABLE(&m->head, i) = (struct area_table){0};

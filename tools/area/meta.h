@@ -3,9 +3,9 @@
  * The tables of an area (abi/area.h), checked and copied into memory.
  *
  * The same loader reads an area and the META chunk of a spool: both are a header and tables whose
- * offsets count from the header's first byte. Nothing in them is believed: a table that lies
- * outside its file, has an impossible entry size or more entries than any engine makes is refused
- * with a line that names it. Pages are not read here (pages.h).
+ * offsets count from the header's first byte. The file is untrusted: a table that lies outside the
+ * file, has an impossible entry size or more entries than any engine makes is refused with a line
+ * that names it. Pages are not read here (pages.h).
  */
 #ifndef VESTIGE_TOOLS_META_H
 #define VESTIGE_TOOLS_META_H
@@ -40,9 +40,9 @@ struct meta {
 	struct area_snapshot *snapshots; /* by row of cpus; there may be none. See area_share() */
 	struct area_pending *pending;
 	uint32_t nr_hists;
-	struct area_hist *hists; /* as they were; see histogram.h */
+	struct area_hist *hists; /* unchecked; see histogram.h */
 	char *strings;		 /* ends with NUL */
-	int root_of; /* the process below whose root paths are, where that is another; 0: ours */
+	int root_of; /* the process whose root the paths belong to, if it is not ours; 0: ours */
 	size_t string_bytes;
 	uint32_t nr_events;
 	struct area_event *events;
@@ -69,20 +69,20 @@ void meta_free(struct meta *m);
 
 /*
  * meta_check_head() - the checks of meta_load() before it reads a table.
- * @head: as read; the rest beyond what the file gave is zero.
+ * @head: as read; bytes beyond the end of a shorter file are zero.
  * @bytes: size of the area. Return: as meta_load().
  */
 int meta_check_head(const struct area_header *head, uint64_t bytes, const char *what);
 
-/* Whether a header has that table, which came with a minor version. */
+/* Has a header table @id, which a minor version added? */
 bool meta_has_table(const struct area_header *head, int id);
 
 /* The string at @offset of AREA_STRINGS; "" when out of bounds. Borrowed. */
 const char *meta_string(const struct meta *m, uint32_t offset);
 
 /*
- * Whether the process has not looked for the functions of some object yet, because they were not
- * asked for (AREA_OBJECT_WAITING).
+ * Are there objects whose functions the process has not searched yet, because no user needed them
+ * (AREA_OBJECT_WAITING)?
  */
 bool meta_waits(const struct meta *m);
 

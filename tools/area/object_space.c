@@ -18,7 +18,7 @@
 #include "tools/code/elf_code.h"
 #include "tools/code/object_identity.h"
 
-/* Padding between functions is not code that wants a name of its own. */
+/* A shorter gap is padding between functions and needs no name. */
 #define MIN_GAP 64
 
 struct object {
@@ -110,7 +110,7 @@ int object_space_add(struct object_space *s, const struct meta *m, uint32_t i)
 	    row->nr_functions > m->nr_functions - row->first_function || !row->nr_functions)
 		return o->number;
 	if (o->nr_functions) {
-		/* Another process with the same object: usually it found the same. */
+		/* Another process with the same object: mostly it found the same functions. */
 		bool same = o->nr_functions == row->nr_functions;
 
 		for (uint32_t f = 0; same && f < row->nr_functions; f++)
@@ -170,7 +170,10 @@ static int by_offset(const void *a, const void *b)
 	return CMP(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* Of several names of one address: the global, the plain, the short one. */
+/*
+ * Which of several names of an address is kept: first a global one, then a plain one, then the
+ * shortest.
+ */
 static int by_addr_and_merit(const void *a, const void *b)
 {
 	const struct elf_symbol *x = a, *y = b;
@@ -211,7 +214,7 @@ static bool has_symbol(const struct elf_code *code, uint64_t addr)
 	return at < code->nr_symbols && code->symbols[at].addr == addr;
 }
 
-/* Names for the code of @section that no symbol claims. */
+/* Make names for the code of @sec that no symbol covers. */
 static void emit_gaps(struct emit *e, const struct elf_code *code, const struct elf_section *sec)
 {
 	uint64_t end = sec->addr + sec->size;
@@ -225,7 +228,7 @@ static void emit_gaps(struct emit *e, const struct elf_code *code, const struct 
 
 		if (i > lo && s->addr > claimed && s->addr - claimed > MIN_GAP)
 			emit(e, (claimed + 16) & ~(uint64_t)15, 't', sec->name);
-		/* Without a size it goes on to the next symbol. */
+		/* A symbol without a size reaches to the next one. */
 		if (!s->size) {
 			claimed = i + 1 < code->nr_symbols ? code->symbols[i + 1].addr : end;
 			continue;
@@ -242,7 +245,7 @@ static void emit_gaps(struct emit *e, const struct elf_code *code, const struct 
 		emit(e, end, 't', ".end");
 }
 
-/* Make one symbol per address, the best, in order. */
+/* Keep the best symbol of each address, in order. */
 static void keep_best(struct elf_code *code)
 {
 	size_t kept = 0;
@@ -262,7 +265,7 @@ static void keep_best(struct elf_code *code)
 	code->nr_symbols = kept;
 }
 
-/* Functions that the engine found and no symbol names. */
+/* Add the functions that the engine found and that have no symbol. */
 static int add_unnamed(const struct object *o, struct elf_code *code)
 {
 	size_t named = code->nr_symbols;
@@ -289,7 +292,7 @@ static int add_unnamed(const struct object *o, struct elf_code *code)
 	return 0;
 }
 
-/* Of a process without a /proc its program has no other name. */
+/* If the process has no /proc entry, its program is known by this name alone. */
 static int load_file(const struct object *o, struct elf_code *code)
 {
 	char path[4200];
@@ -303,7 +306,10 @@ static int load_file(const struct object *o, struct elf_code *code)
 	return elf_code_load(path, code);
 }
 
-/* The name in /proc under which a process has mapped @address. Return: whether it is known. */
+/*
+ * *@path: gets the name in /proc of the file that the process has mapped at @address. Return: is it
+ * known?
+ */
 static bool name_mapping(int pid, uint64_t address, char *path, size_t room)
 {
 	char line[4200], text[64];
@@ -322,7 +328,7 @@ static bool name_mapping(int pid, uint64_t address, char *path, size_t room)
 	return found;
 }
 
-/* A live process has its files also when others have their names, as after an upgrade. */
+/* A live process still has its files when other files got their names, as after an upgrade. */
 static int load_mapped(const struct object *o, struct elf_code *code)
 {
 	char path[96];
@@ -342,8 +348,9 @@ static int load_mapped(const struct object *o, struct elf_code *code)
 }
 
 /*
- * Return: 0; -ENOMEM; -ESTALE: the file is another one; or why it cannot be read; with @why, the line
- * about it.
+ * Load the file that ran.
+ * @why: gets the line for the user.
+ * Return: 0; -ENOMEM; -ESTALE: another file has the name now; else the error of reading it.
  */
 static int load_the_one(const struct object *o, struct elf_code *code, char *why, size_t room)
 {

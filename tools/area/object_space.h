@@ -3,10 +3,11 @@
  * The ELF objects of the processes of a recording: their place in the address space of a trace.dat
  * and the symbols of their code.
  *
- * An object is known by its build-id; without one by device, inode and time of change; without a
- * file by its name. Its range of 4 GiB begins at a hash of that, between 2^59 and 2^60, so that no
- * address in it can be mistaken for a run-time one. When two objects of one recording hash alike,
- * the one with the greater identity moves on: the result depends on the set alone.
+ * The identity of an object is its build-id; without one its device, inode and time of change;
+ * without a file its name. Its range of 4 GiB begins at a hash of the identity, between 2^59 and
+ * 2^60, so no address in it can be a run-time address. If two objects of one recording have the
+ * same hash, the one with the greater identity gets the next free range: the result depends only on
+ * the set of objects.
  */
 #ifndef VESTIGE_TOOLS_OBJECT_SPACE_H
 #define VESTIGE_TOOLS_OBJECT_SPACE_H
@@ -26,7 +27,8 @@ void object_space_free(struct object_space *s);
 
 /*
  * object_space_add() - add object @i of @m, which must outlive the space.
- * Return: the number of the distinct object, or -ENOMEM with fail() set.
+ * Return: the number of the distinct object (same object in two processes: same number), or -ENOMEM
+ * with fail() set.
  */
 int object_space_add(struct object_space *s, const struct meta *m, uint32_t i);
 
@@ -40,8 +42,9 @@ uint64_t object_space_base(const struct object_space *s, int n);
  * object_space_load() - read the symbols of every object and add them to @symbols.
  *
  * A file that is not the one that ran (another build-id, or inode or time) gives no names: its code
- * is then named `NAME:changed`. Functions that the engine found and no symbol names are
- * `sub_OFFSET`; code between symbols has the name of its section, stubs of the PLT are `NAME@plt`.
+ * is then named `NAME:changed`. Functions that the engine found and that have no symbol are
+ * `sub_OFFSET`. Code between symbols has the name of its section. Entries of the PLT are
+ * `NAME@plt`.
  * @note: called with one line for each file that could not be used; may be NULL.
  * Return: 0 or -ENOMEM with fail() set. A file that cannot be read is no error.
  */

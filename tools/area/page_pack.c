@@ -14,7 +14,7 @@
 #define HEAD_WORDS (PAGE_HEAD_BYTES / 8)
 #define SLOTS	   32768u /* twice PACK_WORDS: a power of two */
 
-/* A table of distinct values, each with the number under which it was met first. */
+/* A hash table of distinct values, each with its number, from 0 in order of appearance. */
 struct table {
 	uint64_t value[SLOTS];
 	uint16_t number[SLOTS]; /* + 1; 0: empty */
@@ -164,7 +164,7 @@ size_t page_pack_end(struct page_packer *k, void *out)
 	return (size_t)(to - (unsigned char *)out);
 }
 
-/* Numbers into a table, of one byte or two. */
+/* An array of numbers in a table, of one or two bytes each. */
 struct numbers {
 	const uint8_t *narrow;
 	const uint16_t *wide;
@@ -201,7 +201,7 @@ static struct numbers take_numbers(const unsigned char **at, uint32_t nr, uint32
 	return n;
 }
 
-/* Where everything lies: each count is bounded, and their sum is the size. */
+/* Find the parts of a chunk. Each count is bounded, and the sum must be the size of the chunk. */
 static int find_parts(struct unpacking *u, const void *in, size_t bytes, unsigned int nr_pages)
 {
 	struct pack_head *h = &u->head;
@@ -256,7 +256,8 @@ static int copy_behind(struct unpacking *u, uint64_t *to, uint32_t nr)
 }
 
 /*
- * @behind: words behind a head word with each of the uppers; 255: the word itself has the number.
+ * @behind: for each of the uppers, the words behind its head word; 255: the word itself has their
+ * number.
  */
 static int unpack_page(struct unpacking *u, const struct pack_page *p, uint64_t *page,
 		       const uint8_t *behind)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages of the ring (abi/page.h), a chunk of them at a time, in a form that a general compressor
- * makes small and that is quick to read back: docs/formats/trace-dat.md.
+ * Packs pages of the ring (abi/page.h), a chunk at a time, into a form that compresses well and is
+ * fast to unpack: docs/formats/trace-dat.md.
  *
- * Head words are split: stamps become differences of 16 bits; the upper halves, and the words
- * behind them, become numbers into tables of the chunk's distinct values. The bytes up to a page's
- * commit come back as they were, the rest as zeros. Costs 3 ns a record to pack, 1 ns to unpack.
- * Tests: tests/unit/reader/test_native.c.
+ * Head words are split. Stamps become differences of 16 bits. The upper halves, and the words
+ * behind head words, become indices into tables of the chunk's distinct values. Unpacking gives the
+ * same bytes up to a page's commit, and zeros behind it. Costs 3 ns a record to pack, 1 ns to
+ * unpack. Tests: tests/unit/reader/test_native.c.
  */
 #ifndef VESTIGE_TOOLS_PAGE_PACK_H
 #define VESTIGE_TOOLS_PAGE_PACK_H
@@ -26,7 +26,7 @@ struct pack_head {
 	uint32_t nr_words;  /* distinct words behind head words */
 	uint32_t nr_wide;   /* differences of stamps that take 32 bits */
 	uint32_t heads;	    /* of all pages: head words */
-	uint32_t behind;    /* words behind them, or behind a word that no writer makes */
+	uint32_t behind;    /* words behind them, or behind an invalid word */
 	uint64_t reserved;
 };
 
@@ -38,9 +38,9 @@ struct pack_page {
 };
 
 /*
- * Then, each as long as the head says: words (u64), uppers (u32), wide (u32), differences (u16 a
- * head word, PACK_WIDE: the next of wide), numbers of uppers, numbers of words (u8 each where there
- * are 256 of them at most, else u16).
+ * These arrays follow, with the lengths in the head: words (u64), uppers (u32), wide (u32),
+ * differences (u16 for each head word; PACK_WIDE: it is the next one of wide), indices of uppers,
+ * indices of words (u8 each if the table has at most 256 entries, else u16).
  */
 #define PACK_WIDE 0xffffu
 
@@ -50,7 +50,7 @@ struct pack_page {
 
 struct page_packer;
 
-/* Room to work in. NULL: no memory. */
+/* A packer, for one thread. NULL: no memory. */
 struct page_packer *page_packer_new(void);
 void page_packer_free(struct page_packer *k);
 
@@ -58,13 +58,13 @@ void page_packer_free(struct page_packer *k);
 void page_pack_begin(struct page_packer *k);
 void page_pack_add(struct page_packer *k, const void *page);
 /*
- * page_pack_end() - the chunk.
+ * page_pack_end() - finish the chunk.
  * @out: room for PACK_MAX_BYTES, aligned to 8. Return: its size.
  */
 size_t page_pack_end(struct page_packer *k, void *out);
 
 /*
- * page_unpack() - the pages again.
+ * page_unpack() - unpack the pages of a chunk.
  * @in: untrusted, aligned to 8. @pages: room for @nr_pages of PAGE_BYTES, aligned to 8.
  * Return: 0 or -EINVAL, without fail().
  */

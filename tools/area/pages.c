@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Members, the index of pages, and what was lost between them: see pages.h. pages_finish.c makes a
- * reader of them, pages_stream.c its streams.
+ * reader from them, pages_stream.c its streams.
  */
 #include "tools/area/pages_impl.h"
 #include "tools/area/spool_format.h"
@@ -55,7 +55,7 @@ void pages_free(struct pages *p)
 	free(p->refs);
 	free(p->pairs);
 	clock_free(&p->clock);
-	pages_free_events(p); /* before the symbols, which it asks for names */
+	pages_free_events(p); /* before the symbols, whose names it uses */
 	symbols_free(p->reader.symbols);
 	tasks_free(p->reader.tasks);
 	free(p->reader.stats);
@@ -64,10 +64,10 @@ void pages_free(struct pages *p)
 	free(p);
 }
 
-/* Two images of one process have the same. */
+/* The key of a process; two images of one process have the same key. */
 static uint64_t process_key(const struct area_header *head)
 {
-	/* the namespaces by which its number and its start count, too */
+	/* with the namespaces of its pid and its start time */
 	uint64_t key = hash_u64((uint64_t)head->pid_ns << 32 | head->time_ns);
 
 	key = hash_u64(key ^ head->start_time);
@@ -147,7 +147,7 @@ static bool is_ours(const struct page_head *head)
 	return head->buffer == 0 && head->commit > PAGE_HEAD_BYTES && head->cpu <= UINT16_MAX;
 }
 
-/* The least power of two that is greater. */
+/* The least n with 2^n > @last. */
 static uint8_t reach_of(uint64_t last)
 {
 	return last ? (uint8_t)(64 - __builtin_clzll(last)) : 0;
@@ -235,7 +235,7 @@ int pages_by_time(const void *a, const void *b)
 	return c ? c : CMP(x->offset, y->offset);
 }
 
-/* Overwritten records of one CPU's share, by the last tables. */
+/* Overwritten records of a CPU, by the last tables. */
 static uint64_t overwritten(const struct meta *m, unsigned int cpu)
 {
 	const struct area_buffer *b = m->buffers;
@@ -248,7 +248,7 @@ static uint64_t overwritten(const struct meta *m, unsigned int cpu)
 	return 0;
 }
 
-/* Losses of a CPU that come before its first page. */
+/* The losses of a CPU that are reported before its first page. */
 static uint64_t lost_first(struct pages *p, uint32_t member, unsigned int cpu, uint64_t total,
 			   uint64_t *before)
 {
@@ -268,7 +268,7 @@ static uint64_t lost_first(struct pages *p, uint32_t member, unsigned int cpu, u
 }
 
 /*
- * Leave out pages of no known process or CPU; turn cumulative counts into losses, stamps into ns.
+ * Drop pages of unknown processes or CPUs; convert cumulative counts to losses, and stamps to ns.
  */
 void pages_settle(struct pages *p)
 {

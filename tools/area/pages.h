@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raw pages of the ring (abi/page.h) as a reader: one stream a CPU, ordered by time.
+ * A reader of raw pages of the ring (abi/page.h): one stream a CPU, in order of time.
  *
  * Each thread keeps a page of its own open, so pages of one CPU overlap in time. They are sorted by
- * the stamp they begin with and merged through a heap of those that have begun. A record in a page
- * may be older than the one before it (a signal handler ran between stamp and store): a page is
- * sorted when it is opened. Per page 48 bytes are kept; pages are read when their turn comes, so
- * that memory follows the number of pages open at one moment and not the size of the source.
+ * their first stamp, and a heap merges those that have begun. A record in a page may be older than
+ * the one before it (a signal handler ran between stamp and store), so a page is sorted when it is
+ * opened. 48 bytes are kept for each page. A page is read when its turn comes, so memory depends on
+ * the number of pages that are open at the same time, not on the size of the source.
  *
  * Losses: a page has its CPU's cumulative counts at the time when it was taken. Their growth since
- * the page taken before was lost before its first record. In a buffer that overwrites, overwritten
- * records are older than all that are left, and count before the CPU's first record.
+ * the previous page is reported as lost before its first record. In a buffer that overwrites,
+ * overwritten records are older than all others, so they are reported before the CPU's first
+ * record.
  *
- * Only the top buffer (number 0) is read. Pages are untrusted: one whose head makes no sense is
- * left out, a record that does not fit or names no function is counted as lost.
+ * Only the top buffer (number 0) is read. Pages are untrusted: one with an invalid head is left
+ * out; a record that does not fit, or has an unknown function, counts as lost.
  * Tests: tests/unit/reader/test_pages.c.
  */
 #ifndef VESTIGE_TOOLS_PAGES_H
@@ -28,11 +29,11 @@
 
 struct pages;
 
-/* Where a page is, and the data of its head. */
+/* An entry of the index: where a page is, and data of its head. */
 struct page_ref {
 	uint64_t base;	 /* ns (while pages are added: clock units) */
 	uint64_t offset; /* in the file */
-	uint64_t seq;	 /* order of taking, of its head */
+	uint64_t seq;	 /* order of taking, from its head */
 	uint64_t lost;	 /* before its first record (while pages are added: cumulative) */
 	uint32_t member;
 	uint32_t index; /* of its descriptor, in an area */
@@ -40,23 +41,23 @@ struct page_ref {
 	uint16_t nr_records;
 	uint16_t nr_bytes;   /* of its records */
 	uint8_t owned;	     /* OWNED when it was added */
-	uint8_t reach : 7;   /* its records are less than 2^reach of the base's units behind it */
-	uint8_t changes : 1; /* it may have records of stacks, or calls by their returns alone */
+	uint8_t reach : 7;   /* all its stamps are below base + 2^reach */
+	uint8_t changes : 1; /* it may have RECORD_STACK, or calls without an entry */
 };
 
 struct pages_source {
 	/*
 	 * Read a page again when its turn comes.
-	 * @page: PAGE_BYTES. Return: 1; 0 when it is not the page that was added any more; -errno
-	 * with fail() set.
+	 * @page: PAGE_BYTES. Return: 1; 0: it was reused since it was added; -errno with fail()
+	 * set.
 	 */
 	int (*fetch)(void *arg, const struct page_ref *ref, void *page);
 	void (*close)(void *arg);
 	void *arg;
-	/* pages_can_part(): another arg, to fetch by at the same time, and its end */
+	/* pages_can_part(): make another @arg for fetch in another thread; free it */
 	void *(*part)(void *arg);
 	void (*part_close)(void *part);
-	/* As printks_add_new(), of one of its areas. NULL: they do not change. */
+	/* As printks_add_new(), for the area of @member. NULL: formats do not change. */
 	int (*printks)(void *arg, uint32_t member, struct printks *p);
 };
 
@@ -69,9 +70,9 @@ struct pages *pages_new(const struct pages_source *source);
 void pages_free(struct pages *p);
 
 /*
- * pages_set_member() - the tables of process number @member; a newer set replaces an older one.
- * @m: is owned by the reader from now on, also on failure.
- * Return: 0 or -errno with fail() set; EINVAL for a member that is out of all proportion.
+ * pages_set_member() - set the tables of process number @member; they replace older ones.
+ * @m: taken over by the reader, also on failure.
+ * Return: 0 or -errno with fail() set; EINVAL: @member is too large a number.
  */
 int pages_set_member(struct pages *p, uint32_t member, struct meta *m);
 
@@ -80,7 +81,7 @@ uint32_t pages_nr_members(const struct pages *p);
 const struct meta *pages_member(const struct pages *p, uint32_t member);
 
 /*
- * pages_add_page() - look at a page and remember it.
+ * pages_add_page() - add a page to the index.
  * @page: PAGE_BYTES. @offset, @index, @owned: as in struct page_ref.
  * Return: 1 added, 0 left out (empty, or its head makes no sense), -ENOMEM with fail() set.
  */
@@ -88,13 +89,13 @@ int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t 
 		   uint32_t index, bool owned);
 
 /*
- * The same for a page that is known to have @nr records of 8 bytes and nothing else, each of
- * RECORD_ENTRY, _TAIL or _EXIT. @head: its head. @last: the greatest stamp.
+ * pages_add_page() for a page that has only @nr records of 8 bytes, each a RECORD_ENTRY, _TAIL or
+ * _EXIT. @head: its head. @last: the greatest stamp.
  */
 int pages_add_calls(struct pages *p, uint32_t member, const struct page_head *head, unsigned int nr,
 		    uint32_t last, uint64_t offset, uint32_t index, bool owned);
 
-/* Add a pair of clocks that was taken outside. Return: 0 or -ENOMEM with fail() set. */
+/* Add a pair of clocks that the recorder took. Return: 0 or -ENOMEM with fail() set. */
 int pages_add_clock(struct pages *p, const struct area_clock *pair);
 
 struct pages_finish {
@@ -104,135 +105,143 @@ struct pages_finish {
 	const char *cmdline;
 	unsigned int nr_cpus_online;
 	void (*note)(const char *line); /* see object_space_load() */
-	bool latency;  /* read the stretch that tracers of latencies keep: reader.latency */
-	bool no_names; /* the symbols are not wanted, which saves reading objects */
+	bool latency;  /* read the trace that a latency tracer keeps: reader.latency */
+	bool no_names; /* no symbols: objects are not read */
 	/*
-	 * The symbols as a text in /proc/kallsyms' form: no object is read then. NULL: there is
-	 * none
+	 * The symbols as text in the format of /proc/kallsyms; objects are not read then. NULL:
+	 * none.
 	 */
 	const char *names;
 	size_t names_bytes;
 };
 
 /*
- * pages_finish() - sort, convert, read the symbols: after this records can be read.
- * Return: the reader; NULL with fail() set, @p is freed then and *@err is -errno.
+ * pages_finish() - sort, convert, read the symbols. Records can be read afterwards.
+ * Return: the reader, which owns @p; NULL with fail() set: @p is freed and *@err is -errno.
  */
 struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int *err);
 
 /*
- * To follow a live process: before pages_finish() pages_follow(); then in turns pages_again(),
- * which forgets all pages, pages_set_member() and pages_add_page() with what is new, pages_ready(),
- * after which the reader reads those, and pages_take(). Return: 0 or -ENOMEM with fail() set.
+ * To follow a live process, call pages_follow() before pages_finish(). Then in each turn:
+ * pages_again(), which drops all pages; pages_set_member() and pages_add_page() with new tables and
+ * pages; pages_ready(), after which the reader gives their records; pages_take().
+ * Return: 0 or -ENOMEM with fail() set.
  */
 int pages_follow(struct pages *p);
 void pages_again(struct pages *p);
 int pages_ready(struct pages *p);
 
 /*
- * pages_hold() - a turn begins: until the next call, records wait that are younger than @ns
- * nanoseconds before this moment, and those from CLOCK_MONOTONIC @known_ns on (0: none of these). So a turn has
- * all of a thread's records up to its last one. Before pages are read and added.
+ * pages_hold() - begin a turn, before pages are read and added. Until the next call, records wait
+ * that are from the last @ns nanoseconds, or from CLOCK_MONOTONIC @known_ns on (0: no such limit).
+ * So a turn has all records of a thread up to the last one that it gives.
  */
 void pages_hold(struct pages *p, uint64_t ns, uint64_t known_ns);
 
-/* Of a page that was read. */
+/* How far a page was taken. */
 struct page_taken {
-	uint32_t bytes;	      /* from its start are taken now */
-	unsigned int records; /* have been since the last time */
-	bool whole;	      /* there is no more in it than was read */
+	uint32_t bytes;	      /* taken, from its start */
+	unsigned int records; /* taken since the last time */
+	bool whole;	      /* all records in it were read */
 };
 
 /*
- * pages_take() - the first @n records of a CPU that were read since pages_ready() are taken. @mark:
- * is called for each page that this changes.
+ * pages_take() - take the first @n records of a CPU that were read since pages_ready().
+ * @mark: called with @arg for each page that this changes.
  */
 void pages_take(struct pages *p, unsigned int cpu, uint64_t n,
 		void (*mark)(void *arg, const struct page_ref *ref, const struct page_taken *taken),
 		void *arg);
 
 /*
- * To read a source that grows, in turns that give all records up to a moment, as a reader of the
- * whole source does; of plain calls (others end it, see below). pages_grow() after pages_new();
- * then pages_set_member(), pages_add_clock() and pages_add_page() at any time; pages_grow_begin()
- * once, when there is a member; after pages_set_member(), pages_grow_tables(). pages_finish() is
- * not called. Return: 0 or -errno with fail() set, after which pages_free() alone is allowed:
- * -ESTALE, the source cannot be read so.
+ * To read a growing source in turns. Each turn gives all records up to a time, the same as a reader
+ * of the whole source. For plain calls only; other records end it, see pages_grow_turn().
+ * Call pages_grow() after pages_new(); then pages_set_member(), pages_add_clock() and
+ * pages_add_page() at any time; pages_grow_begin() once, when there is a member;
+ * pages_grow_tables() after each pages_set_member(). Do not call pages_finish().
+ * Return: 0; -errno with fail() set, after which only pages_free() is allowed; -ESTALE: the source
+ * cannot be read this way.
  */
 int pages_grow(struct pages *p);
 int pages_grow_begin(struct pages *p);
 int pages_grow_tables(struct pages *p);
 
 /*
- * pages_grow_opens() - is a page that is added from now on one that will be added again with more in it,
- * and a last time when it is whole? Its records up to the next turn's stamp must be in it. Return: false:
- * the source is no growing one.
+ * pages_grow_opens() - set whether pages that are added from now on will be added again: with more
+ * records, and a last time when they are complete. Such a page must have all its records up to the
+ * next turn's stamp.
+ * Return: false: pages_grow() was not called.
  */
 bool pages_grow_opens(struct pages *p, bool opens);
 
 /*
- * pages_grow_turn() - the reader gets the records before @stamp, in the processes' clock units.
- * All pages with such records must have been added, and all records before must have been read.
- * A record that is not in columns (struct run) is one that this way of reading does not know.
- * Return: 1; 0: there is nothing new; -errno as above.
+ * pages_grow_turn() - give the reader the records before @stamp, in the processes' clock units. All
+ * pages with such records must have been added, and all earlier records must have been read. A
+ * record that is not in columns (struct run) is an error here.
+ * Return: 1; 0: nothing is new; -errno as above.
  */
 int pages_grow_turn(struct pages *p, uint64_t stamp);
 
 /*
- * pages_take_over() - a reader of the whole source goes on where @from ended.
- * @to: of pages_finish(), nothing is read yet. @from: its last turn is read to its end.
- * Return: 0, or -errno with fail() set; @to is anywhere then, and can be rewound. -ESTALE: what
- * @from read is not what @to would have read.
+ * pages_take_over() - let a reader of the whole source continue where @from ended.
+ * @to: from pages_finish(), nothing is read yet. @from: its last turn is read to the end.
+ * Return: 0; -errno with fail() set: the position of @to is not defined, and it can be rewound;
+ * -ESTALE: @to would have read other records than @from.
  */
 int pages_take_over(struct pages *to, const struct pages *from);
 
-/* The losses of a member's CPU that earlier readers have reported. */
+/* Set and get the losses of a member's CPU that earlier readers have reported. */
 void pages_set_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
 			uint64_t overrun);
 void pages_get_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
 			uint64_t *overrun);
 
-/* Names and clock anew, from the tables of the members. Return: 0 or -errno with fail() set. */
+/* Make names and clock again, from the members' tables. Return: 0 or -errno with fail() set. */
 int pages_refresh(struct pages *p);
 
 /*
- * pages_can_part() - several threads may read the source. @part: gives another arg for
- * pages_source.fetch; NULL: this source cannot be read so, or there is no memory. Before
+ * pages_can_part() - declare that two threads may read the source. To be called before
  * pages_finish().
+ * @part: returns another @arg for pages_source.fetch; NULL: it cannot, or memory is short. @close:
+ * frees that.
  */
 void pages_can_part(struct pages *p, void *(*part)(void *arg), void (*close)(void *part));
 
 /*
- * pages_part() - a second reader, for another thread: it gives the records from about the middle
- * on, and @r those before. It has no symbols. Before anything is read of @r; both load their own
- * pages then. Return: it, to be freed with pages_part_free() before @r; NULL: that does not go or
- * is not worth it, and @r is as it was: there are few pages, losses, several processes, stacks
- * that change, or too many pages with records on both sides.
+ * pages_part() - split the records of @r: a second reader, for another thread, gives those from
+ * about the middle on, and @r those before. The second reader has no symbols. To be called before
+ * anything is read of @r. Each reader loads its own pages.
+ * Return: it, freed with pages_part_free() before @r; NULL: @r is unchanged, because it cannot be
+ * split or is too small: few pages, losses, several processes, changes of stacks, or too many pages
+ * with records on both sides.
  */
 struct reader *pages_part(struct reader *r);
 void pages_part_free(struct reader *part);
-/* @r gives the other records, too, from now on. */
+/* Undo pages_part(): @r gives all records from now on. */
 void pages_part_drop(struct reader *r);
 
 /*
- * The pages behind a reader, for data that reader.h does not give; NULL: it is not from
+ * The struct pages of a reader, for data that reader.h does not have; NULL: it is not from
  * pages_finish().
  */
 struct pages *pages_of_reader(struct reader *r);
 
-/* Losses of the CPUs that no page tells, to lost_at_end of @stats, which has all that is counted. */
+/*
+ * Set lost_at_end of @stats to the losses of each CPU that no page has reported. @stats: nr_cpus of
+ * them, with all other counts.
+ */
 void pages_find_lost_at_end(const struct pages *p, struct reader_cpu_stats *stats);
 
-/* The way back. */
+/* The reader of @p. */
 struct reader *pages_reader(struct pages *p);
 
-/* The pages in the order of their CPUs' streams: how many, where number @i is, and to read it. */
+/* The index in the order of the CPUs' streams: the number of pages, and page number @i. */
 size_t pages_nr_refs(const struct pages *p);
 const struct page_ref *pages_ref(const struct pages *p, size_t i);
-/* As pages_source.fetch. */
+/* Read page number @i. Return: as pages_source.fetch. */
 int pages_fetch(const struct pages *p, size_t i, void *page);
 
-/* Pair of clocks number @i as it was added. Return: whether there is one. */
+/* *@pair: gets pair of clocks number @i, as it was added. Return: is there one? */
 bool pages_clock(const struct pages *p, size_t i, struct area_clock *pair);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loading pages before their turn (pages_impl.h). A thread reads, unpacks and converts the next
- * pages of each CPU while the caller makes use of those before; where it has not come to a CPU that
- * the caller wants, the caller loads some itself. Without the thread (none could be had) it loads
- * all.
+ * Loads pages before their turn (pages_impl.h). A thread reads, unpacks and converts the next pages
+ * of each CPU while the caller uses earlier ones. If no page of a CPU is ready, the caller loads
+ * some itself. If the thread could not be started, the caller loads all.
  *
- * A queue has the loaded pages of a CPU. One thread at a time loads into it (`busy`), and so uses
- * the source's state of that CPU alone. Pages that are ready and wait are MAX_READY at most, 8 KB
- * each. Costs a lock for some ten pages. Tests: tests/cli/test_native.py (its recordings are long
- * enough).
+ * A queue has the loaded pages of a CPU. One thread at a time loads into it (`busy`), so only that
+ * thread uses the source's state of that CPU. At most MAX_READY pages are loaded and wait, 8 KB
+ * each. Costs one lock for about ten pages. Tests: tests/cli/test_native.py (its recordings are
+ * long enough).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -24,16 +23,16 @@
 #define MAX_READY   1024u
 
 struct ready {
-	struct open_page *page; /* NULL: it held nothing */
+	struct open_page *page; /* NULL: it had no records */
 	uint32_t gone;
 	int err;
-	char *why; /* of err; NULL: no memory for that either */
+	char *why; /* of err; NULL: no memory */
 };
 
 struct queue {
 	size_t first, next, end; /* references; next is loaded next */
-	uint64_t head, tail;	 /* numbers of those in the ring, as of the lock */
-	uint64_t at, until;	 /* the caller's: what it has been given */
+	uint64_t head, tail;	 /* numbers of pages in the ring; under the lock */
+	uint64_t at, until;	 /* the caller's: pages that it may take without the lock */
 	bool busy;
 	struct ready ring[QUEUE_PAGES];
 };
@@ -51,7 +50,7 @@ struct ahead {
 	bool has_worker, tried, idle, end, hold;
 };
 
-/* Load up to @max further pages. By the thread that has the queue. Return: how many. */
+/* Load up to @max more pages. Called by the thread that has set `busy`. Return: their number. */
 static unsigned int load(const struct ahead *a, struct queue *q, uint64_t tail, unsigned int max)
 {
 	unsigned int nr = 0;
@@ -69,7 +68,7 @@ static unsigned int load(const struct ahead *a, struct queue *q, uint64_t tail, 
 	return nr;
 }
 
-/* With the lock held, which is given up meanwhile. */
+/* Load into a queue. Called with the lock held; unlocks while it loads. */
 static void fill(struct ahead *a, struct queue *q, unsigned int max)
 {
 	uint64_t tail = q->tail, room = QUEUE_PAGES - (tail - q->head);
@@ -85,7 +84,7 @@ static void fill(struct ahead *a, struct queue *q, unsigned int max)
 	pthread_cond_broadcast(&a->done);
 }
 
-/* The next queue in turn that has room for a good number. */
+/* The next queue, round robin, that has room for several pages. */
 static struct queue *choose(struct ahead *a)
 {
 	if (a->hold || a->ready >= MAX_READY)
@@ -126,7 +125,7 @@ static void start(struct ahead *a)
 	sigset_t all, old;
 
 	a->tried = true;
-	/* signals are the program's: its handlers run in its own threads */
+	/* block all signals: handlers run in the other threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	a->has_worker = !pthread_create(&a->worker, NULL, work, a);
@@ -170,7 +169,7 @@ int ahead_new(const struct pages *p, struct ahead **out)
 	return 0;
 }
 
-/* Free the loaded pages that were not taken. No thread has the queue. */
+/* Free the loaded pages that were not taken. No thread may be loading. */
 static void drop(struct queue *q)
 {
 	for (uint64_t i = q->at; i < q->tail; i++) {
@@ -221,13 +220,15 @@ void ahead_begin_at(struct ahead *a, unsigned int cpu, size_t next)
 {
 	struct queue *q = a->of_cpu[cpu];
 
-	/* the thread begins with the first page that is wanted */
+	/* the thread starts when the first page is taken */
 	if (q)
 		q->next = next;
 }
 
-/* All that is ready is the caller's; if nothing is, it must come from somewhere. False: there is
- * none. */
+/*
+ * Give the caller all pages that are ready. If none is, wait for the thread or load some.
+ * Return: false: there are no more.
+ */
 static bool refill(struct ahead *a, struct queue *q)
 {
 	bool any = true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of processes: an area has each event's format (AREA_EVENTS), under ids that are the
- * process's own. The events of all members get one set of ids, as a trace.dat needs it: the same
- * event has the same id, the process's own where that is free. Tables are untrusted: a row that
- * names no format, or one that is none, is left out, and its records count as lost.
+ * The events of processes. An area has the format of each event (AREA_EVENTS); ids differ between
+ * processes. The events of all members get one set of ids, as a trace.dat needs: the same event has
+ * one id, a process's own if that is free. Tables are untrusted: a row without a valid format is
+ * left out, and its records count as lost.
  *
  * Addresses of code in a record are run-time addresses of the process. A field that the print
- * format reads with %ps, %pS and their like is such an address, and is translated (pages_stream.c),
- * as are the places of dynamic probes and the stacks of synthetic events. Tests:
+ * format reads with %ps, %pS and their like is such an address and is translated (pages_stream.c).
+ * So are the addresses of dynamic probes and the stacks of synthetic events. Tests:
  * tests/unit/reader/test_events.c.
  */
 #include <ctype.h>
@@ -21,7 +21,7 @@
 #include "tools/base/fail.h"
 
 #define NR_IDS	      65536u
-#define FIRST_ID      32u /* those before it are the system ftrace's */
+#define FIRST_ID      32u /* lower ids belong to the events of system ftrace */
 #define MAX_TEXT      65536u
 #define STACK_ID      4u /* ftrace:kernel_stack */
 #define USER_STACK_ID 12u
@@ -43,7 +43,7 @@ static bool is_name(const char *s)
 	return true;
 }
 
-/* The text behind the number of the `ID:` line, and that line's place; NULL: there is none. */
+/* The text behind the number of the `ID:` line. *@line: gets the line. NULL: there is none. */
 static const char *behind_id(const char *text, const char **line)
 {
 	const char *p = strstr(text, "\nID: ");
@@ -59,7 +59,7 @@ static const char *behind_id(const char *text, const char **line)
 	return *p == '\n' ? p : NULL;
 }
 
-/* The format of a row, NUL-terminated; NULL: it lies outside, or is no format. */
+/* The format of a row, ends with NUL; NULL: it is out of bounds or invalid. */
 static const char *format_of(const struct meta *m, const struct area_event *e)
 {
 	const char *text = m->formats + e->format, *line;
@@ -70,7 +70,7 @@ static const char *format_of(const struct meta *m, const struct area_event *e)
 	return behind_id(text, &line) ? text : NULL;
 }
 
-/* The same event: all but its id. */
+/* Is it the same event? Compares all but the id. */
 static bool same(const struct format *f, const char *system, const char *text)
 {
 	const char *line_a, *line_b, *a = behind_id(f->text, &line_a),
@@ -105,7 +105,7 @@ static int add_format(struct gather *g, const char *system, const char *text, ui
 	return 0;
 }
 
-/* ftrace:kernel_stack and user_stack, whose array of addresses begins at the same place. */
+/* Is it ftrace:kernel_stack or user_stack? Their arrays of addresses have the same offset. */
 static bool is_stack(const char *system, const char *text)
 {
 	return text && !strcmp(system, "ftrace") &&
@@ -113,10 +113,7 @@ static bool is_stack(const char *system, const char *text)
 		!strncmp(text, "name: user_stack\n", 17));
 }
 
-/*
- * The kernel's id of an event of the system ftrace that processes write as events; 0: it is none of
- * them.
- */
+/* The kernel's id of an event of system ftrace; 0: it is not one that processes write. */
 static uint32_t ftrace_id(const char *system, const char *text)
 {
 	static const struct {
@@ -179,7 +176,8 @@ static int add_event(struct gather *g, struct member *mb, const struct area_even
 }
 
 /*
- * Behind one conversion of a print format; *@code: it reads an address of code. NULL: none is left.
+ * The text behind the next conversion of a print format. *@code: does it print an address of code?
+ * NULL: there are no more.
  */
 static const char *next_conversion(const char *p, bool *code, unsigned int *stars)
 {
@@ -206,7 +204,7 @@ static const char *next_conversion(const char *p, bool *code, unsigned int *star
 	return NULL;
 }
 
-/* Behind the argument at @p. */
+/* The text behind the argument at @p. */
 static const char *skip_argument(const char *p)
 {
 	unsigned int depth = 0;
@@ -229,7 +227,7 @@ static const char *skip_argument(const char *p)
 	return p;
 }
 
-/* The field of an argument `(void *)REC->NAME`, when it has eight bytes. */
+/* Add the field of an argument `(void *)REC->NAME` if it has eight bytes. */
 static void note_code(struct event_codes *codes, const char *text, const char *arg, const char *end)
 {
 	char name[64];
@@ -248,14 +246,14 @@ static void note_code(struct event_codes *codes, const char *text, const char *a
 		codes->offset[codes->nr++] = f.offset;
 }
 
-/* Where a dynamic probe was, which the kernel prints with %lx. */
+/* Is the argument the address of a dynamic probe? The kernel prints it with %lx. */
 static bool is_probe_ip(const char *arg)
 {
 	arg += strspn(arg, " ");
 	return !strncmp(arg, "REC->__probe_", 13);
 }
 
-/* `__get_stacktrace(NAME)`, of a synthetic event. */
+/* Add the field of `__get_stacktrace(NAME)`, of a synthetic event. */
 static void note_stack(struct event_codes *codes, const char *text, const char *arg)
 {
 	static const char call[] = "__get_stacktrace(";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader of all pages that were added: its clock, objects, threads, statistics and latency. See
- * pages.h.
+ * Makes a reader of all pages that were added: its clock, objects, threads, statistics and latency.
+ * See pages.h.
  */
 #include "tools/area/pages_impl.h"
 
@@ -57,7 +57,7 @@ static int make_trace_clock(struct pages *p)
 	return err;
 }
 
-/* A number that changes whenever the records do. */
+/* A hash that changes when the records do. */
 static uint64_t hash_pages(const struct pages *p)
 {
 	uint64_t hash = p->nr_refs;
@@ -93,7 +93,7 @@ static int make_clock(struct pages *p, bool sample)
 		const struct meta *m = pages_member(p, 0);
 		struct area_clock now;
 
-		/* Pairs are not sorted yet, any one has the machine and the boot. */
+		/* Pairs are not sorted yet; any pair shows the machine and the boot. */
 		if (clock_sample_of(m ? m->head.start_time * 31 + m->head.pid : 0, hash_pages(p),
 				    &now, 200) &&
 		    clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now)) {
@@ -106,7 +106,7 @@ static int make_clock(struct pages *p, bool sample)
 	if (err)
 		return err;
 	p->reader.ts_is_ns = !counter || !p->clock.identity;
-	/* as they are: numbers, or stamps that nothing leads away from */
+	/* not converted: numbers, or stamps without pairs of clocks */
 	if (p->trace_clock == AREA_TRACE_COUNTER || p->trace_clock == AREA_TRACE_UPTIME)
 		p->reader.ts_is_ns = false;
 	else if (!p->reader.ts_is_ns)
@@ -144,7 +144,7 @@ void pages_settle_maps(struct member *m)
 	}
 }
 
-/* The conversion of run-time addresses and ids to the space of a trace.dat. */
+/* Make the tables that convert run-time addresses and function ids to addresses of a trace.dat. */
 static int make_maps(struct member *mb, const struct object_space *space, const int *numbers)
 {
 	const struct meta *m = mb->meta;
@@ -182,7 +182,7 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 	return 0;
 }
 
-/* The symbols of all objects: those that the source has, or of the objects' files. */
+/* Get the symbols of all objects: from the source if it has them, else from the objects' files. */
 static int load_names(struct pages *p, struct object_space *space, const struct pages_finish *how)
 {
 	struct symbols *symbols = p->reader.symbols;
@@ -235,11 +235,14 @@ int pages_make_objects(struct pages *p, const struct pages_finish *how)
 
 struct seen_task {
 	const struct area_task *task;
-	bool own; /* a thread of the process that has the row */
+	bool own; /* a thread of the process of this row */
 	size_t nr;
 };
 
-/* A process's own row says more than another's; of two images of one process the later one's name stays. */
+/*
+ * A process's row about its own thread is preferred to another process's. Of two images of one
+ * process the later name is kept.
+ */
 static int by_weight(const void *pa, const void *pb)
 {
 	const struct seen_task *a = pa, *b = pb;
@@ -318,7 +321,7 @@ static int make_stats(struct pages *p, uint64_t now_ns)
 		if (ref->base > s->now_ts)
 			s->now_ts = ref->base;
 	}
-	if (!p->follow) /* which reads on */
+	if (!p->follow) /* a follower reads more */
 		pages_find_lost_at_end(p, r->stats);
 	for (unsigned int c = 0; c < r->nr_cpus; c++)
 		if (now_ns && r->ts_is_ns)
@@ -335,7 +338,7 @@ static void copy_text(char *to, size_t room, const char *from)
 	to[n] = '\0';
 }
 
-/* Facts about the processes; the first one decides. */
+/* Facts about the processes; most come from the first one. */
 void pages_make_head(struct pages *p, const struct pages_finish *how)
 {
 	struct reader *r = &p->reader;
@@ -365,7 +368,7 @@ void pages_make_head(struct pages *p, const struct pages_finish *how)
 	copy_text(r->cmdline, sizeof(r->cmdline), how->cmdline);
 }
 
-/* The lock's name, by the object in which it lies. */
+/* Name the lock by the object in which it lies. */
 static void name_lock(const struct meta *m, struct reader_latency *l)
 {
 	for (uint32_t i = 0; i < m->nr_objects; i++) {
@@ -379,7 +382,7 @@ static void name_lock(const struct meta *m, struct reader_latency *l)
 	}
 }
 
-/* The longest stretch that the processes' tracers keep. */
+/* The longest latency that the processes' tracers keep. */
 static void make_latency(struct pages *p)
 {
 	struct reader_latency *to = &p->latency;
@@ -462,7 +465,7 @@ int pages_refresh(struct pages *p)
 	    !p->reader.ts_is_ns || !counter || !clock_sample(&now, 200) ||
 	    !clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now))
 		return err;
-	/* the last pair is our own of before: this one is as good, and newer */
+	/* the last pair is our own, from before; this one is newer */
 	now.mono_ns += p->clock_offset_ns;
 	p->pairs[p->nr_pairs - 1] = now;
 	clock_free(&p->clock);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Following: the pages of a reader are forgotten and filled in anew, again and again, and it is
- * given which records were used, so that a consuming reader can say in the area how far it has read
- * each page. A page's mark is the place of its first record that was not used: records may be used
- * out of their order in the page (a signal handler's lie before what they interrupted). Keeps 64
- * bytes for each page of a turn and 8 for each record read ahead. Tests: tests/tracefs/.
+ * Following a live source: each turn, the index of pages is emptied and filled again. This file
+ * keeps which records were used, so that a consuming reader can set the read position of each page
+ * in the area. The read position is the place of the first unused record. Records may be used in
+ * another order than in the page: a signal handler's record lies before the record that it
+ * interrupted, and is newer. Costs 64 bytes for each page of a turn and 8 for each record read
+ * ahead. Tests: tests/tracefs/.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #define PAGE_WORDS     (PAGE_BYTES / 8)
 #define CLOCK_EVERY_NS UINT64_C(1000000000)
 
-/* Of a page: a bit for each word of it that is taken, or was never there to be taken. */
+/* For a page: a bit for each word that is taken, or that has nothing to take. */
 struct taken {
 	uint64_t bits[PAGE_WORDS / 64];
 	uint16_t end; /* words */
@@ -38,12 +39,12 @@ struct log {
 
 struct pages_follow {
 	uint64_t (*reported)
-		[2]; /* by member and CPU: refused and overwritten records, reported already */
+		[2]; /* by member and CPU: dropped and overwritten records that were reported */
 	uint32_t nr_reported;	 /* members */
 	struct log *logs;	 /* by CPU */
 	struct taken *taken;	 /* by page */
 	struct carried *carried; /* by CPU */
-	uint64_t sampled_ns;	 /* when the clock was last looked at */
+	uint64_t sampled_ns;	 /* when a pair of clocks was last taken */
 	unsigned int nr_cpus;
 };
 
@@ -71,7 +72,7 @@ void follow_free(struct pages *p)
 
 uint64_t *follow_reported(struct pages *p, uint32_t member, unsigned int cpu)
 {
-	static _Thread_local uint64_t none[2]; /* no memory: losses are reported twice */
+	static _Thread_local uint64_t none[2]; /* no memory: losses may be reported twice */
 	struct pages_follow *f = p->follow;
 
 	f->nr_cpus = p->reader.nr_cpus;
@@ -120,16 +121,16 @@ void pages_hold(struct pages *p, uint64_t ns, uint64_t known_ns)
 }
 
 /*
- * The time up to which this turn gives records: when it began, or earlier. The CPUs' pages are read
- * one after the other, so a thread that changes its CPU meanwhile may have a record in a page that
- * is read and an earlier one in a page that was. Stamps are compared as the records' own are made:
- * from the counter, through the same lines.
+ * Set the time up to which this turn gives records: its begin, or earlier. The CPUs' pages are read
+ * one after the other. So a thread that changes its CPU during the turn may have a record in a page
+ * that is read later, and an earlier record that the page read before did not have yet. The limit
+ * is converted like the stamps of records, from the counter by the same lines.
  */
 static void set_horizon(struct pages *p)
 {
 	uint64_t now = UINT64_MAX;
 
-	/* a number of events is no time, and ticks of a mono clock are too coarse */
+	/* a count is no time, and ticks of uptime are too coarse */
 	if (p->trace_clock == AREA_TRACE_COUNTER)
 		return;
 	for (uint32_t i = 0; i < p->nr_members; i++) {
@@ -209,7 +210,7 @@ void follow_opened(const struct pages *p, const struct page_ref *ref, const void
 		return;
 	t->opened = true;
 	t->end = (uint16_t)((head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES) / 8);
-	/* all but the records */
+	/* all words but the records are taken */
 	set_bits(t, 0, t->end);
 	for (unsigned int i = 0; i < nr; i++) {
 		unsigned int words = record_word_bytes(slots[i].word) / 8;
@@ -219,7 +220,7 @@ void follow_opened(const struct pages *p, const struct page_ref *ref, const void
 	}
 }
 
-/* Room for one more. Return: false when memory is short. */
+/* Make room for one more entry. Return: false: memory is short. */
 static bool log_room(struct log *log)
 {
 	size_t room = log->room ? log->room * 2 : 1024;
@@ -227,7 +228,7 @@ static bool log_room(struct log *log)
 
 	if (log->nr < log->room)
 		return true;
-	/* taken records need not be kept */
+	/* drop entries of taken records */
 	if (log->at > log->room / 2) {
 		log->nr -= log->at;
 		memmove(log->e, log->e + log->at, log->nr * sizeof(*log->e));
@@ -248,7 +249,7 @@ void follow_emitted(const struct pages *p, const struct page_ref *ref, const str
 	struct log *log = &p->follow->logs[ref->cpu];
 	unsigned int at = slot->at / 8, words = record_word_bytes(slot->word) / 8;
 
-	/* without memory to wait for its use it counts as used */
+	/* if there is no memory for an entry, the record counts as used */
 	if (lost || !log_room(log)) {
 		set_bits(taken_of(p, ref), at, at + words);
 		return;
@@ -257,7 +258,7 @@ void follow_emitted(const struct pages *p, const struct page_ref *ref, const str
 		.ref = (uint32_t)(ref - p->refs), .at = (uint16_t)at, .words = (uint16_t)words};
 }
 
-/* How many words from the start are taken. */
+/* The number of words from the start that are all taken. */
 static unsigned int prefix(const struct taken *t)
 {
 	unsigned int i = 0;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages that are read while others come (pages.h): what a turn gives is what a reader of all pages
- * gives, as far as it comes.
+ * Reads pages of a growing source (pages.h). The turns give the same records as a reader of the
+ * whole source.
  *
- * A page waits until all pages that begin before it are known to be there: until the horizon, which
- * the caller passes and which no later page is before. Stamps are converted then, by lines that no
- * further pair of clocks changes. After a turn only pages are kept that have records behind the
- * horizon; of the others a sum is. pages_take_over() compares it with that of the pages of the
- * complete source, so that nothing is believed that a surprise has made wrong (a page that came too
- * late, a pair of clocks in between, tables that changed).
+ * A page waits until all pages that begin before it are there: until the horizon passes it. The
+ * caller sets the horizon; no later page begins before it. Then stamps are converted, by lines that
+ * no later pair of clocks changes. After a turn only pages with records behind the horizon are
+ * kept; of the others a checksum is. pages_take_over() compares the checksum with that of the
+ * complete source, to find out if something was read wrong: a page came too late, a pair of clocks
+ * came in between, or tables changed.
  *
- * Of a page that a thread still owns there are copies, each with more in it. A record is read when
- * its page's copy has it; if one comes behind its time, the copy that follows shows it (pages_reopen()).
+ * A page that a thread still owns is added several times, each copy with more records. A record is
+ * read from the first copy that has it. A record that comes too late is found in the next copy
+ * (pages_reopen()).
  *
- * Owns the waiting pages' references. One thread. Costs per turn the open pages once more, and
+ * Owns the waiting pages' references. One thread. A turn costs reading the open pages again, and
  * sorting the new ones. Tests: tests/unit/reader/test_dat_live.c.
  */
 #include <errno.h>
@@ -25,29 +26,29 @@
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
 
-/* Of a member's CPU: the cumulative losses of the page that was taken last. */
+/* For a CPU of a member: the cumulative losses of the page that was taken last. */
 struct losses {
 	uint64_t total;
 	bool any;
 };
 
-/* Of a CPU. */
+/* For a CPU: the checksum. */
 struct begun {
 	uint64_t nr, sum; /* pages that begin up to the horizon */
 };
 
 /*
- * A page that a thread still owns: what there was of it when it was added last. It would hold the
- * horizon back for as long as the thread sleeps, or writes on another CPU.
+ * A page that a thread still owns, as it was when last added. If its records had to wait until it
+ * is complete, the horizon could not move while the thread sleeps or writes on another CPU.
  */
 struct held {
-	struct page_ref ref; /* base and lost are final when it is taken */
-	uint32_t loaded;     /* records that the stream has got, or will get in this turn */
+	struct page_ref ref; /* base and lost are final when it leaves `waiting` */
+	uint32_t loaded;     /* records that the stream has, or gets in this turn */
 	bool taken, whole;
 };
 
 struct pages_grow {
-	struct page_ref *waiting; /* as they were added: base in clock units, lost cumulative */
+	struct page_ref *waiting; /* unconverted: base in clock units, lost cumulative */
 	size_t nr_waiting, room;
 	struct held *held; /* by key_of() */
 	size_t nr_held, room_held;
@@ -59,7 +60,7 @@ struct pages_grow {
 	uint64_t stamp;	  /* the same in clock units, exclusive */
 };
 
-/* A page that has records left: its reference, and how many are read. */
+/* A page with unread records: its reference, and the number of read ones. */
 struct rest {
 	struct page_ref ref;
 	uint32_t pos;
@@ -93,7 +94,7 @@ bool pages_grow_opens(struct pages *p, bool opens)
 	return p->grow;
 }
 
-/* A page's name: there is one of each. */
+/* Order by the identity of a page. */
 static int by_key(const struct page_ref *a, const struct page_ref *b)
 {
 	int c = CMP(a->member, b->member);
@@ -101,7 +102,7 @@ static int by_key(const struct page_ref *a, const struct page_ref *b)
 	return c ? c : CMP(a->seq, b->seq);
 }
 
-/* The first held page that is not before @ref. */
+/* The number of the first held page that is not before @ref. */
 static size_t held_at(const struct pages_grow *g, const struct page_ref *ref)
 {
 	return LOWER_BOUND(i, 0, g->nr_held, by_key(&g->held[i].ref, ref) < 0);
@@ -219,8 +220,8 @@ static bool same_lines(const struct clock *a, const struct clock *b, uint64_t st
 }
 
 /*
- * The clock of all pairs so far, and *@stamp before which its lines stay as they are. Return: 0 or
- * -errno with fail() set.
+ * Make the clock from all pairs so far. *@stamp: gets the stamp before which its lines will not
+ * change. Return: 0 or -errno with fail() set.
  */
 static int renew_clock(struct pages *p, uint64_t *stamp)
 {
@@ -260,7 +261,7 @@ static int renew_clock(struct pages *p, uint64_t *stamp)
 	if (!err && !same_lines(&old, &p->clock, p->grow->stamp))
 		err = fail(ESTALE, "the clock's lines have changed");
 	clock_free(&old);
-	/* a further pair may still change where the last line begins */
+	/* another pair may change the begin of the last line */
 	nr = p->clock.nr_lines;
 	if (nr < 2)
 		*stamp = 0;
@@ -269,7 +270,7 @@ static int renew_clock(struct pages *p, uint64_t *stamp)
 	return err;
 }
 
-/* Room for the losses of all members. */
+/* Make room for the losses of all members. */
 static int losses_room(struct pages *p)
 {
 	struct pages_grow *g = p->grow;
@@ -298,8 +299,8 @@ static uint64_t sum_with(uint64_t sum, const struct page_ref *r)
 }
 
 /*
- * The waiting pages that begin up to the horizon, with their losses, by CPU and time: to @out, which
- * has room for all. Return: how many.
+ * Move the waiting pages that begin up to the horizon to @out, with their losses, by CPU and time.
+ * @out has room for all. Return: their number.
  */
 static size_t take_waiting(struct pages *p, bool counter, struct page_ref *out)
 {
@@ -352,7 +353,10 @@ static size_t take_waiting(struct pages *p, bool counter, struct page_ref *out)
 	return nr;
 }
 
-/* Pages with records left, of what the streams have got of them. @out: malloced. Return: how many, or -errno with fail() set. */
+/*
+ * The streams' pages with unread records. *@out: gets them, malloced. Return: their number, or
+ * -errno with fail() set.
+ */
 static long rests_of(const struct pages *p, struct rest **out)
 {
 	size_t nr = 0, at = 0;
@@ -372,8 +376,8 @@ static long rests_of(const struct pages *p, struct rest **out)
 }
 
 /*
- * Held pages that the streams have read all of, behind the @nr of @rests, which has room for all.
- * Return: how many there are then.
+ * Append to the @nr of @rests the held pages that are read to their end. There is room for all.
+ * Return: the new number.
  */
 static size_t add_read(const struct pages_grow *g, struct rest *rests, size_t nr)
 {
@@ -390,7 +394,7 @@ static size_t add_read(const struct pages_grow *g, struct rest *rests, size_t nr
 	return all;
 }
 
-/* @rests with what was added to them since; those without anything are left out. */
+/* Update @rests with the records that were added since; pages without new records are removed. */
 static int renew_rests(struct pages_grow *g, struct rest *rests, size_t *nr)
 {
 	size_t kept = 0;
@@ -416,8 +420,8 @@ static int renew_rests(struct pages_grow *g, struct rest *rests, size_t *nr)
 }
 
 /*
- * The streams over the references as they are now: first the rests, of which all up to @after is read,
- * then what is new.
+ * Set the streams to new references: first the rests, which are read up to @after, then the new
+ * pages.
  */
 static int lay_out(struct pages *p, const struct rest *rests, size_t nr_rests,
 		   const struct page_ref *added, size_t nr_added, uint64_t after)
@@ -437,7 +441,7 @@ static int lay_out(struct pages *p, const struct rest *rests, size_t nr_rests,
 		for (size_t i = 0; i < nr_rests; i++)
 			if (rests[i].ref.cpu == c)
 				refs[nr++] = rests[i].ref;
-		/* two records of one time are in the order of the pages */
+		/* records with equal times are given in the order of the pages */
 		if (nr > first)
 			qsort(refs + first, nr - first, sizeof(*refs), pages_by_time);
 		next = nr;
@@ -524,7 +528,7 @@ static bool same_members(const struct pages *to, const struct pages *from)
 	return true;
 }
 
-/* The page of @to that @rest is of; NULL: there is none. Near the end of those that are read. */
+/* The page of @to that is @rest's; NULL: there is none. It is near the end of the read pages. */
 static const struct page_ref *find_rest(const struct pages *to, const struct rest *rest,
 					size_t first, size_t next)
 {
@@ -556,7 +560,7 @@ static int go_on_cpu(struct pages *to, const struct pages *from, unsigned int cp
 		ref = find_rest(to, &rests[i], first, next);
 		if (!ref)
 			return fail(ESTALE, "CPU %u has other pages", cpu);
-		/* one that was held may have got no more records */
+		/* a held page may have no more records */
 		if (rests[i].pos == ref->nr_records)
 			continue;
 		err = pages_reopen(to, cpu, ref, rests[i].pos, from->grow->horizon);

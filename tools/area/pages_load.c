@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes an open page (pages_impl.h) of a page: finds its records, sorts them by their stamps, and
- * converts the stamps of plain pages to times. By any thread: see page_load().
+ * Loads a page into a struct open_page (pages_impl.h): finds its records, sorts them by their
+ * stamps, and converts the stamps of plain pages to times. Any thread: see page_load().
  *
  * Costs 2 to 3 ns a record. Tests: tests/unit/reader/test_pages.c.
  */
@@ -55,7 +55,7 @@ unsigned int page_decode(const void *page, struct slot *out, struct page_content
 	return nr;
 }
 
-/* Nearly sorted always: only a signal handler's records are out of order. */
+/* Insertion sort: only a signal handler's records are out of order. */
 static void sort_slots(struct slot *s, unsigned int nr)
 {
 	for (unsigned int i = 1; i < nr; i++) {
@@ -71,8 +71,8 @@ static void sort_slots(struct slot *s, unsigned int nr)
 }
 
 /*
- * The words of a page of plain records; false when there are others. Stamps are offsets from the
- * page's base. @sorted: set to whether they are in order.
+ * Decode a page of plain records; false: it has others. Stamps are offsets from the page's base.
+ * *@sorted: are they in order?
  */
 static bool decode_plain(const struct member *m, const uint64_t *page, uint32_t *stamps,
 			 uint32_t *words, unsigned int *nr, bool *sorted)
@@ -121,8 +121,8 @@ static void sort_plain(uint32_t *stamps, uint32_t *words, unsigned int nr)
 }
 
 /*
- * The same as clock_line_ns() of each, along one line that begins before @base and reaches to the
- * last.
+ * clock_line_ns() of each stamp, along one line that begins before @base and ends behind the last
+ * stamp.
  */
 static void convert_along(const struct clock_line *line, uint64_t base, const uint32_t *stamps,
 			  unsigned int nr, uint64_t *ts)
@@ -134,12 +134,12 @@ static void convert_along(const struct clock_line *line, uint64_t base, const ui
 	for (unsigned int i = 0; i < nr; i++) {
 		unsigned __int128 sum = from + (unsigned __int128)stamps[i] * mult;
 
-		/* a shift of less than 64, said so that it is two instructions */
+		/* a shift by less than 64, written so that it compiles to two instructions */
 		ts[i] = ns + ((uint64_t)sum >> shift | (uint64_t)(sum >> 64) << 1 << (63 - shift));
 	}
 }
 
-/* @o's stamps as times; not one is before the one before it, whatever the clock says. */
+/* Convert @o's stamps to times. No time is less than the one before it, even with a bad clock. */
 static void convert_plain(const struct pages *p, struct open_page *o, const uint32_t *stamps)
 {
 	const struct clock_line *line = o->line;

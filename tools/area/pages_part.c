@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording's pages for two threads: pages_part() of pages.h. The first reader ends at a time
- * at which about half of the pages have begun, the second one begins there. Pages that may have
- * records on both sides are few where one thread runs at a time; the second reader opens them in
- * their middle.
+ * Splits a recording for two threads: pages_part() of pages.h. The first reader ends at a time at
+ * which about half of the pages have begun; the second one begins there. The second reader opens
+ * pages with records on both sides in their middle. They are few if the program runs one thread at
+ * a time.
  *
- * The two share what is only read: references, tables, clock. Each has its streams and its part
- * of the source. Tests: tests/unit/reader/test_spool.c.
+ * The two readers share data that does not change: references, tables, clock. Each has its own
+ * streams and its own arg of the source. Tests: tests/unit/reader/test_spool.c.
  */
 #include <stdlib.h>
 
 #include "tools/area/pages_impl.h"
 #include "tools/base/array.h"
 
-#define MIN_PAGES   512u /* fewer are read before a thread is worth it */
+#define MIN_PAGES   512u /* with fewer a thread does not pay */
 #define MAX_ON_BOTH 256u
 
 void pages_can_part(struct pages *p, void *(*part)(void *arg), void (*close)(void *part))
@@ -22,7 +22,7 @@ void pages_can_part(struct pages *p, void *(*part)(void *arg), void (*close)(voi
 	p->source.part_close = close;
 }
 
-/* Whether the halves' calls can be put together again. */
+/* Can call_tree_part.h join the calls of two halves? */
 static bool is_simple(const struct pages *p)
 {
 	if (p->follow || p->grow || !p->source.part || p->nr_members != 1 || !pages_member(p, 0) ||
@@ -57,19 +57,19 @@ static size_t nr_before(const struct pages *p, uint64_t ts)
 	return nr;
 }
 
-/* The base of a page before which half of them begin; 0: there is none, as many begin at once. */
+/* A time before which half of the pages begin; 0: there is none, because many begin at one time. */
 static uint64_t middle(const struct pages *p)
 {
 	uint64_t lo = LOWER_BOUND(ts, 0, UINT64_MAX, nr_before(p, ts) < p->nr_refs / 2);
 	size_t nr;
 
-	/* it is one behind the base of the page that makes the half full */
+	/* lo is one more than the base of the last page of the half */
 	lo -= lo > 0;
 	nr = nr_before(p, lo);
 	return lo && nr >= p->nr_refs / 4 && nr <= p->nr_refs / 4 * 3 ? lo : 0;
 }
 
-/* Whether number @i, which begins before @ts, may have a record from then on. */
+/* May page number @i, which begins before @ts, have a record from @ts on? */
 static bool reaches(const struct pages *p, size_t i, uint64_t ts)
 {
 	const struct page_ref *r = &p->refs[i];
@@ -78,7 +78,8 @@ static bool reaches(const struct pages *p, size_t i, uint64_t ts)
 }
 
 /*
- * Whether the pages from @ts on are of the usual records, and few of those before have some, too.
+ * Can a reader begin at @ts? The pages from there on must have usual records only, and few pages
+ * before may have records from @ts on.
  */
 static bool can_begin_at(const struct pages *p, uint64_t ts)
 {
@@ -89,10 +90,7 @@ static bool can_begin_at(const struct pages *p, uint64_t ts)
 
 		pages_cpu_refs(p, c, &first, &end);
 		for (size_t i = first; i < end; i++) {
-			/*
-			 * of a page on both sides, the later records are looked at when it is
-			 * opened
-			 */
+			/* open_rest() checks the records of a page on both sides */
 			if (i < from)
 				nr += reaches(p, i, ts);
 			else if (p->refs[i].changes)
@@ -118,7 +116,7 @@ static int open_rest(struct pages *part, unsigned int cpu, size_t i, uint64_t ts
 
 	if (err || !o)
 		return err;
-	/* events lie in slots */
+	/* a page with events has slots */
 	if (!o->run_ts) {
 		free(o);
 		return fail(ESTALE, "a page of CPU %u has more than calls", cpu);
@@ -170,7 +168,7 @@ struct reader *pages_part(struct reader *r)
 	}
 	if (pages_make_streams(part))
 		goto fail;
-	/* both CPUs are busy with the two readers */
+	/* two readers use two CPUs already */
 	ahead_free(part->ahead);
 	part->ahead = NULL;
 	if (begin_at(part, ts))

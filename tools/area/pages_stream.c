@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The streams of pages.h: per CPU a heap of the pages that have begun.
+ * The streams of pages.h: for each CPU a heap of the pages that have begun.
  *
- * Costs per record a comparison and the conversion of its stamp while one page is open alone, a
- * step in the heap of open pages where threads take turns.
+ * A record costs a comparison and the conversion of its stamp, and a step in the heap if several
+ * pages are open.
  */
 #include "tools/area/pages_impl.h"
 
@@ -16,20 +16,20 @@
 #include "tools/code/symbols.h"
 
 struct stream {
-	size_t first, next, end; /* refs: all, and from where they are not opened yet */
+	size_t first, next, end; /* refs: from first to end; next is opened next */
 	struct open_page **heap; /* the earliest record first */
-	struct open_page *done;	 /* read to the end, but still lent out */
+	struct open_page *done;	 /* read to the end, but their records are still lent */
 	size_t nr, room;
 	uint64_t last_ts;
 	uint64_t lost; /* to be reported with the next record */
 	const struct map *map;
-	struct record *recs; /* RUN_RECORDS of them, for runs that are not plain */
+	struct record *recs; /* RUN_RECORDS records, for runs without columns */
 };
 
 #define RUN_RECORDS 256u
-#define AHEAD_PAGES 256u /* fewer are read before a thread has begun */
+#define AHEAD_PAGES 256u /* with fewer a thread does not pay */
 
-/* Order of records of several pages; pages are apart by their place in refs. */
+/* Is the next record of @a before that of @b? At equal times the order of refs decides. */
 static bool before(const struct open_page *a, const struct open_page *b)
 {
 	return a->ts != b->ts ? a->ts < b->ts : a->ref < b->ref;
@@ -128,9 +128,9 @@ static int open_next(struct pages *p, struct stream *s, unsigned int cpu)
 }
 
 /*
- * The address in a trace.dat of a run-time address that a record of @stamp has. If several objects
- * lay there one after another, it is in the first that was not unloaded yet: loading and unloading
- * are both seen a little late.
+ * The address in a trace.dat of a run-time address in a record of @stamp. If several objects were
+ * there one after another, it is the first one that was not unloaded yet: loading and unloading are
+ * both noticed a little late.
  */
 static uint64_t canonical(struct stream *s, const struct member *m, uint64_t addr, uint64_t stamp)
 {
@@ -163,7 +163,7 @@ uint64_t pages_canonical(const struct member *m, uint64_t addr, uint64_t stamp)
 	return canonical(&s, m, addr, stamp);
 }
 
-/* A call of a function that has no id. */
+/* Fill in a call of a function without an id. */
 static void take_call(struct stream *s, const struct open_page *o, const struct slot *slot,
 		      struct record *rec)
 {
@@ -175,7 +175,7 @@ static void take_call(struct stream *s, const struct open_page *o, const struct 
 	rec->parent_ip = canonical(s, o->member, ip[1], slot_stamp(o, slot));
 }
 
-/* The writer's address and the text of a record whose place page_decode() has checked. */
+/* Fill in the address and text of a print record; page_decode() has checked its place. */
 static bool take_print(struct stream *s, const struct open_page *o, const struct slot *slot,
 		       struct record *rec)
 {
@@ -198,7 +198,9 @@ static bool take_print(struct stream *s, const struct open_page *o, const struct
 	return true;
 }
 
-/* The place of a probe of a built-in event: the event's id, converted to the reader's. */
+/*
+ * The "address" of a probe of a built-in event is the event's id, here converted to the reader's.
+ */
 static uint64_t event_place(const struct open_page *o, uint64_t addr)
 {
 	uint16_t id = addr && o->member->events ? o->member->events[addr] : 0;
@@ -206,7 +208,7 @@ static uint64_t event_place(const struct open_page *o, uint64_t addr)
 	return id ? id : addr;
 }
 
-/* The addresses in @bytes of a record. */
+/* Translate the addresses in @bytes of a record. */
 static void translate(struct stream *s, const struct open_page *o, const struct slot *slot,
 		      unsigned char *data, uint32_t bytes)
 {
@@ -221,8 +223,8 @@ static void translate(struct stream *s, const struct open_page *o, const struct 
 }
 
 /*
- * The payload of an event, with the kernel's common fields where the ring has its head word;
- * addresses of code are converted to a trace.dat's.
+ * Fill in the payload of an event: the kernel's common fields replace the head word; addresses of
+ * code are converted to those of a trace.dat.
  */
 static bool take_event(const struct pages *p, struct stream *s, const struct open_page *o,
 		       const struct slot *slot, struct record *rec)
@@ -259,7 +261,7 @@ static bool take_event(const struct pages *p, struct stream *s, const struct ope
 	return true;
 }
 
-/* The duration and depth of a call, from a record that has both. */
+/* Fill in the duration and depth of a call, from a record that has both. */
 static void take_return(const struct pages *p, const struct open_page *o, const struct slot *slot,
 			struct record *rec)
 {
@@ -310,7 +312,7 @@ static uint64_t payload_of(const struct open_page *o, const struct slot *slot)
 	return v;
 }
 
-/* Make @rec of @slot; false when its id names nothing. */
+/* Make @rec from @slot; false: its id is unknown. */
 static bool make_record(const struct pages *p, struct stream *s, const struct open_page *o,
 			const struct slot *slot, struct record *rec)
 {
@@ -356,7 +358,7 @@ static bool make_record(const struct pages *p, struct stream *s, const struct op
 		rec->ip = id;
 		break;
 	}
-	/* A page that lies about its stamps must not turn time back for the others. */
+	/* A page with wrong stamps must not make the time of other pages go back. */
 	if (o->ts > s->last_ts)
 		s->last_ts = o->ts;
 	rec->ts = s->last_ts;
@@ -380,7 +382,7 @@ static void free_done(struct stream *s)
 	}
 }
 
-/* A record of a plain page; as make_record() otherwise. */
+/* make_record() for a record of a plain page. */
 static void make_plain(struct stream *s, const struct open_page *o, struct record *rec)
 {
 	uint32_t word = o->run_words[o->pos], id = RECORD_RUN_ID(word);
@@ -401,7 +403,7 @@ static void make_plain(struct stream *s, const struct open_page *o, struct recor
 	s->lost = 0;
 }
 
-/* Up to @max records of the first page before @limit, at least one; some may be left out. */
+/* Take up to @max records of the first page before @limit, at least one; some may be left out. */
 static unsigned int take_records(const struct pages *p, struct stream *s, struct open_page *o,
 				 uint64_t limit, struct record *out, unsigned int max)
 {
@@ -428,7 +430,7 @@ static unsigned int take_records(const struct pages *p, struct stream *s, struct
 	return nr;
 }
 
-/* The records of a plain page before @limit, at least one. */
+/* Take the records of a plain page before @limit, at least one. */
 static void take_run(struct stream *s, struct open_page *o, uint64_t limit, struct run *run)
 {
 	uint32_t end = o->nr;
@@ -456,8 +458,8 @@ static void take_run(struct stream *s, struct open_page *o, uint64_t limit, stru
 }
 
 /*
- * The page that has the next record, and up to where no other one takes over. Return: 1, 0 at the
- * end, -errno with fail() set.
+ * *@first: gets the page with the next record. *@limit: gets the time of the next record of another
+ * page. Return: 1, 0 at the end, -errno with fail() set.
  */
 static int first_page(struct pages *p, struct stream *s, unsigned int cpu, struct open_page **first,
 		      uint64_t *limit)
@@ -480,7 +482,7 @@ static int first_page(struct pages *p, struct stream *s, unsigned int cpu, struc
 	return 1;
 }
 
-/* Records were taken of the first page. */
+/* Records of the first page were taken: restore the heap. */
 static void first_page_used(struct stream *s)
 {
 	struct open_page *o = s->heap[0];
@@ -604,7 +606,7 @@ static int stream_rewind(struct reader *r)
 	return 0;
 }
 
-/* Records that a follower has read stay read. */
+/* A follower cannot rewind. */
 const struct reader_ops pages_follow_ops = {.read = stream_read,
 					    .close = stream_close,
 					    .learn_printks = pages_learn_printks,

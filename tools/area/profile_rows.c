@@ -25,7 +25,9 @@ static int read_all(int fd, void *to, size_t bytes, uint64_t offset, const char 
 	return 0;
 }
 
-/* @bytes: of our row; the area's may be longer. Return: 0 and the rows, malloced; or -errno. */
+/*
+ * @bytes: size of our row; the area's may be longer. Return: 0 and the rows, malloced; or -errno.
+ */
 static int read_table(int fd, const struct area_header *head, enum area_table_id id, size_t bytes,
 		      const char *what, void **rows, uint32_t *nr)
 {
@@ -75,7 +77,7 @@ int profile_rows_read(int fd, const char *what, struct profile_rows *out)
 	out->on = head.profile_on;
 	out->since = head.profile_since;
 	out->missed = head.profile_missed;
-	/* what a row names was there before the row named it */
+	/* a row's times exist before the row refers to them, so rows are read first */
 	err = read_table(fd, &head, AREA_PROFILE, sizeof(*out->rows), what, &rows, &out->nr);
 	out->rows = rows;
 	if (!err)

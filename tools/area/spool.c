@@ -2,8 +2,8 @@
 /*
  * The spool as a reader: see spool_format.h and docs/formats/spool.md.
  *
- * One pass over the file looks at every page; a chunk that is cut off by the end of the file ends
- * the pass, so that the spool of a killed recorder is read up to its last whole chunk.
+ * One pass over the file adds every page to the index. A chunk that is cut off by the end of the
+ * file ends the pass: of the spool of a killed recorder all complete pages are read.
  * Tests: tests/unit/reader/test_spool.c.
  */
 #include <assert.h>
@@ -27,20 +27,20 @@
 #define SLOTS_AT_ONCE 256u
 #define MAX_CLOCKS    (1u << 20)
 
-/* How much is read at once of a CPU's pages. */
+/* Bytes that one read takes for a CPU's pages. */
 #define WINDOW_MIN (16u << 10)
 #define WINDOW_MAX (32u << 10)
 static_assert(WINDOW_MIN >= SPOOL_PACKED_MAX && WINDOW_MIN >= PAGE_BYTES, "a page fits a window");
 
 /*
- * A stretch of the file from which pages of one CPU are taken, so that most need no system call of
- * their own. Where few pages in it were that CPU's, the next one is smaller. A CPU's pages are
- * fetched by one thread at a time (pages_ahead.c).
+ * A part of the file, read at once, from which pages of one CPU are taken: most pages then need no
+ * system call. If few pages in it were of that CPU, the next window is smaller. One thread at a
+ * time fetches a CPU's pages (pages_ahead.c).
  */
 struct window {
-	unsigned char *data; /* WINDOW_MAX; NULL: none was wanted yet */
+	unsigned char *data; /* WINDOW_MAX; NULL: not used yet */
 	uint64_t offset;
-	uint32_t bytes, size; /* in it; to read the next time */
+	uint32_t bytes, size; /* in it; bytes of the next read */
 	uint32_t used;	      /* bytes of pages that were taken */
 };
 
@@ -49,17 +49,17 @@ struct spool {
 	char *path;
 	uint64_t bytes;
 	bool tables_only;
-	const char *cut; /* in what the file's end is; NULL: in nothing */
-	bool has_end; /* the recorder came to it */ /* chunks of pages are passed over */
+	const char *cut;			   /* what the file's end cuts; NULL: nothing */
+	bool has_end; /* the file has SPOOL_END */ /* chunks of pages are passed over */
 	struct spool_head head;
 	struct spool_slot *slots; /* SLOTS_AT_ONCE, while the file is scanned */
 	char *names;		  /* the same; NULL: there are none */
 	size_t names_bytes;
-	struct window *windows; /* a CPU each; NULL: all is read by itself */
+	struct window *windows; /* by CPU; NULL: each page is read by itself */
 	unsigned int nr_windows;
 	uint64_t at; /* scanned so far */
 	uint32_t nr_clocks;
-	bool has_meta; /* some was scanned since this was cleared */
+	bool has_meta; /* a SPOOL_META was scanned since this was cleared */
 	struct spool_rest rest;
 };
 
@@ -87,7 +87,7 @@ static int read_at(const struct spool *s, void *buf, size_t bytes, uint64_t offs
 	return 0;
 }
 
-/* As much as there is, up to @bytes. Return: how much, or -errno with fail() set. */
+/* Read up to @bytes. Return: the number of bytes, or -errno with fail() set. */
 static long read_some(const struct spool *s, void *buf, size_t bytes, uint64_t offset)
 {
 	if (offset >= s->bytes)
@@ -129,7 +129,7 @@ static int window_at(struct spool *s, unsigned int cpu, uint64_t offset, uint32_
 	return 0;
 }
 
-/* A page_ref's index is the length of its packed form; 0: the page of a slot. */
+/* page_ref.index is the length of the packed page; 0: the page is in a slot. */
 static int spool_fetch(void *arg, const struct page_ref *ref, void *page)
 {
 	uint64_t packed[SPOOL_PACKED_MAX / 8];
@@ -203,7 +203,7 @@ static int add_pages(struct spool *s, struct pages *p, const struct spool_chunk 
 	return 0;
 }
 
-/* Packed pages, one after another; pages behind a damaged one are not found. */
+/* Add packed pages, one after another; pages behind a damaged one are not found. */
 static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at)
 {
 	uint64_t end = at + c->used, page[PAGE_BYTES / 8];
@@ -231,7 +231,7 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 		calls = n > 0;
 		if (!calls)
 			n = spool_unpack(here, have - pos, page);
-		/* the last page of a chunk that is cut */
+		/* the last page of a cut chunk */
 		if (n < 0 && s->cut && end - at < SPOOL_PACKED_MAX)
 			return 0;
 		if (n < 0) {
@@ -288,7 +288,7 @@ static int take_names(struct spool *s, const struct spool_chunk *c, uint64_t at)
 	return 0;
 }
 
-/* What a chunk holds, in messages. */
+/* The contents of a chunk, for messages. */
 static const char *chunk_name(uint32_t type)
 {
 	static const char *const names[] = {
@@ -299,7 +299,7 @@ static const char *chunk_name(uint32_t type)
 	return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "a chunk";
 }
 
-/* The file's end cuts @c off: its whole pages are read. */
+/* The file's end cuts @c off: add its complete pages. */
 static int add_cut(struct spool *s, struct pages *p, struct spool_chunk *c, uint64_t body)
 {
 	uint64_t left = s->bytes - body;
@@ -315,8 +315,8 @@ static int add_cut(struct spool *s, struct pages *p, struct spool_chunk *c, uint
 }
 
 /*
- * Say what is not in the file. @looked: the areas of its processes were looked for. Return: 0; -EINVAL with
- * fail() set where nothing is left.
+ * Note to the user what the file lacks. @looked: the areas of its processes were searched. Return:
+ * 0; -EINVAL with fail() set: it has no records.
  */
 static int tell_cut(const struct spool *s, const struct reader *r, const struct spool_end *end,
 		    bool looked)
@@ -425,7 +425,10 @@ static int check_head(struct spool *s)
 	return 0;
 }
 
-/* The file, its head read, and pages without any yet. Return: 0 or -errno with fail() set. */
+/*
+ * Open the file, read its head, and make an empty index of pages. Return: 0 or -errno with fail()
+ * set.
+ */
 static int open_file(const char *path, bool tables_only, struct spool **of, struct pages **out)
 {
 	struct pages_source source = {.fetch = spool_fetch, .close = spool_close};
@@ -466,7 +469,7 @@ static int open_file(const char *path, bool tables_only, struct spool **of, stru
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Room for what is read ahead of each CPU. */
+/* Make a window for each CPU. */
 static void make_windows(struct spool *s, unsigned int nr_cpus)
 {
 	s->windows = calloc(nr_cpus, sizeof(*s->windows));
@@ -542,7 +545,7 @@ static int open_spool(const char *path, bool tables_only, const struct spool_are
 		return err;
 	}
 	make_windows(s, (*out)->nr_cpus);
-	/* All pages here were read from a ring. */
+	/* All pages of a spool were read from a ring. */
 	for (unsigned int c = 0; c < (*out)->nr_cpus; c++)
 		(*out)->stats[c].read_events = (*out)->stats[c].entries;
 	return 0;

@@ -34,12 +34,12 @@ static_assert(sizeof(struct spool_head) == 760, "spool_head is part of the forma
 
 enum spool_chunk_type {
 	SPOOL_META = 1,	  /* header and tables of an area; the last one of a member counts */
-	SPOOL_PAGES = 2,  /* struct spool_slot: where there is a limit per CPU */
+	SPOOL_PAGES = 2,  /* struct spool_slot: recordings with a limit per CPU */
 	SPOOL_CLOCK = 3,  /* struct area_clock, taken by the recorder */
-	SPOOL_END = 4,	  /* struct spool_end; the recorder came to its end */
-	SPOOL_PACKED = 5, /* struct spool_packed: where there is none */
+	SPOOL_END = 4,	  /* struct spool_end; the recorder ended normally */
+	SPOOL_PACKED = 5, /* struct spool_packed: recordings without a limit */
 	SPOOL_NAMES = 6,  /* the symbols of all objects, in /proc/kallsyms' form */
-	SPOOL_OPEN = 7,	  /* struct spool_packed: a page that a thread owns, as far as it is */
+	SPOOL_OPEN = 7,	  /* struct spool_packed: the records so far of a page that a thread owns */
 };
 
 struct spool_chunk {
@@ -63,7 +63,7 @@ struct spool_slot {
 };
 static_assert(sizeof(struct spool_slot) == 16 + PAGE_BYTES, "spool_slot is part of the format");
 
-/* A page without its unused end; its data follows, up to a multiple of 8. */
+/* A page without its unused end. Its data follows, padded to a multiple of 8. */
 struct spool_packed {
 	uint32_t member;
 	uint16_t bytes;	      /* of its data */
@@ -77,7 +77,7 @@ static_assert(sizeof(struct spool_packed) == 80, "spool_packed is part of the fo
 
 struct spool_end {
 	uint64_t end_mono_ns;
-	uint64_t nr_pages; /* all that were written, also pages that -m has dropped */
+	uint64_t nr_pages; /* all written pages, also those that -m has dropped */
 	uint32_t flags;
 	uint32_t reserved;
 };

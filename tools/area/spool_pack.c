@@ -15,7 +15,7 @@
 
 static_assert(RECORD_TAIL == RECORD_ENTRY + 1 && RECORD_EXIT == RECORD_ENTRY + 2, "three kinds");
 
-/* Words that hold something; writers may push the commit of a full page past its end. */
+/* The number of used words. Writers may push the commit of a full page past its end. */
 static size_t words_of(const struct page_head *head)
 {
 	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
@@ -23,7 +23,7 @@ static size_t words_of(const struct page_head *head)
 	return end > PAGE_HEAD_BYTES ? (end - PAGE_HEAD_BYTES) / 8 : 0;
 }
 
-/* Return: bytes at @out, or 0: it does not become smaller. */
+/* Return: bytes at @out; 0: the packed form is not smaller. */
 static size_t pack_words(const uint64_t *words, size_t nr, unsigned char *out)
 {
 	unsigned char *to = out;
@@ -43,7 +43,7 @@ static size_t pack_words(const uint64_t *words, size_t nr, unsigned char *out)
 			to += sizeof(packed);
 			continue;
 		}
-		/* no more than the words themselves, counted with what is still to come */
+		/* stop if the packed form, with the words still to come, cannot be smaller */
 		if ((size_t)(to - out) + 12 + (nr - i - 1) * 4 >= nr * 8)
 			return 0;
 		memcpy(to, &(uint32_t){LONG_MARK}, 4);
@@ -76,8 +76,8 @@ size_t spool_pack(const void *page, uint32_t member, uint64_t publish_seq, void 
 }
 
 /*
- * Whether none of the words is one of 12 bytes: then all are records, of 8 bytes each. @last: set
- * to the last stamp. Two words at a time: a page's steps fit the sums.
+ * Is every word packed in 4 bytes? Then each is a record of 8 bytes. *@last: gets the last stamp.
+ * Adds two words at a time; the sum of a page's steps does not overflow.
  */
 static int all_short(const unsigned char *data, size_t nr, uint32_t *last)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page of the ring as the spool keeps it: docs/formats/spool.md. Made by the recorder while the
- * program runs, so simple: each 8-byte word that is an entry, a tail or an exit of a function below
- * 16,384, less than 65,536 clock units after the word before it, becomes 4 bytes, any other word
- * 12. A page that would not become smaller stays as it is, cut at its commit.
+ * Packs a page of the ring for the spool: docs/formats/spool.md. The format is simple, because the
+ * recorder packs while the program runs. An 8-byte word becomes 4 bytes if it is an entry, tail or
+ * exit of a function id below 16,384 and less than 65,536 clock units after the word before it. Any
+ * other word becomes 12 bytes. A page that would not become smaller is stored unpacked, cut at its
+ * commit.
  *
  * Costs 1 ns a record to pack. Tests: tests/unit/reader/test_spool.c.
  */
@@ -14,7 +15,7 @@
 
 #include "tools/area/spool_format.h"
 
-/* Room for a page in its packed form. */
+/* The largest packed page in bytes. */
 #define SPOOL_PACKED_MAX (sizeof(struct spool_packed) + PAGE_DATA_BYTES)
 
 /*
@@ -25,17 +26,19 @@
 size_t spool_pack(const void *page, uint32_t member, uint64_t publish_seq, void *out);
 
 /*
- * spool_unpack() - the page again; behind its commit it is zero. @packed: untrusted; @bytes of it
- * are there. @page: room for PAGE_BYTES, aligned to 8. Return: bytes of it that were used, a
- * multiple of 8 and SPOOL_PACKED_MAX at most; -EINVAL, without fail(): it is damaged or cut.
+ * spool_unpack() - unpack a page; the bytes behind its commit are zero.
+ * @packed: untrusted, @bytes long. @page: room for PAGE_BYTES, aligned to 8.
+ * Return: bytes of @packed that were used, a multiple of 8 and SPOOL_PACKED_MAX at most; -EINVAL
+ * without fail(): it is damaged or cut.
  */
 long spool_unpack(const void *packed, size_t bytes, void *page);
 
 /*
  * spool_look() - count the records of a page without unpacking it, if it has only RECORD_ENTRY,
- * _TAIL and _EXIT with short steps between them, as most pages of function_graph. @packed, @bytes:
- * as spool_unpack(). @nr_records: set to their number, 8 bytes each. @last: to the greatest stamp.
- * Return: as spool_unpack(); 0: it has to be unpacked.
+ * _TAIL and _EXIT with short steps between them, as most pages of function_graph do.
+ * @packed, @bytes: as spool_unpack(). @head: gets the page's head. @nr_records: gets their number.
+ * @last: gets the greatest stamp.
+ * Return: as spool_unpack(); 0: it must be unpacked.
  */
 long spool_look(const void *packed, size_t bytes, struct page_head *head, unsigned int *nr_records,
 		uint32_t *last);

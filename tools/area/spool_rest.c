@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See spool_rest.h. A page that the recorder had written and not yet handed back is there twice, by its order of
- * taking: pages.c keeps one. The areas are read alone. Tests: tests/cli/test_control.py.
+ * See spool_rest.h. A page that the recorder had written and not yet freed is in the spool and in
+ * the area, with one order of taking: pages.c keeps one of them. The areas are only read. Tests:
+ * tests/cli/test_control.py.
  */
 #include "tools/area/spool_rest.h"
 
@@ -14,7 +15,7 @@
 #include "tools/area/area_pages.h"
 #include "tools/base/fail.h"
 
-/* The member whose image that is; else the number of members. */
+/* The member of the image with header @h; none: the number of members. */
 static uint32_t find_member(const struct pages *p, const struct area_header *h)
 {
 	uint32_t i;
@@ -38,14 +39,14 @@ static bool is_of_recorder(const struct area_header *h, int recorder)
 	return recorder > 0 && !strncmp(h->session, begin, (size_t)n);
 }
 
-/* Does a recorder that lives read it? */
+/* Is a live recorder reading it? */
 static bool is_read(const struct area_header *h)
 {
 	return h->recorder > 0 && h->recorder <= INT32_MAX &&
 	       (!kill((pid_t)h->recorder, 0) || errno == EPERM);
 }
 
-/* @a and @m are owned from now on. */
+/* Takes over @a and @m. */
 static int add(struct spool_rest *rest, struct pages *p, uint32_t member, struct area *a,
 	       struct meta *m)
 {

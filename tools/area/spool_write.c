@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder's side of a spool: see spool_write.h. Tests: tests/unit/reader/test_spool.c. */
+/* See spool_write.h. Tests: tests/unit/reader/test_spool.c. */
 #include "tools/area/spool_write.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define MAX_CPUS 8192u
 #define BATCH	 500u /* pages a call: two pieces each, below IOV_MAX */
 
-/* One half of what a CPU may keep. */
+/* One of the two regions of a CPU, when there is a limit. */
 struct half {
 	uint64_t offset; /* of its chunk; 0: not in the file yet */
 	uint64_t used;	 /* slots */
@@ -78,8 +78,8 @@ static int write_at(struct spool_writer *w, const void *data, size_t bytes, uint
 }
 
 /*
- * A write failed: cut off the incomplete chunk, and remember. EFAULT comes from the area, not from
- * our file.
+ * A write failed: cut off the incomplete chunk, and write no more chunks. EFAULT is about the area,
+ * not about the file.
  */
 static int refuse(struct spool_writer *w, int err)
 {
@@ -241,7 +241,7 @@ static int set_used(struct spool_writer *w, const struct half *h)
 	return write_at(w, &used, sizeof(used), h->offset + offsetof(struct spool_chunk, used));
 }
 
-/* Make room in the current half of @c, going over to the other one when it is full. */
+/* Make room in the current half of @c; if it is full, switch to the other one. */
 static int half_ready(struct spool_writer *w, struct cpu_halves *c)
 {
 	struct half *h = &c->half[c->current];
