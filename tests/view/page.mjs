@@ -262,7 +262,7 @@ const tests = {
     const calls = await page.locator(".functions tbody tr td:nth-child(2)").allInnerTexts();
     assert.deepEqual(calls.map(Number), rows.map((r) => r[1]).sort((a, b) => b - a).slice(0, 500));
     await page.locator(".functions tbody tr").first().click();
-    assert.equal(await page.evaluate(() => typeof window.vestige.graph.lit), "function");
+    assert.equal(await page.evaluate(() => typeof window.vestige.graph.highlighted), "function");
     await page.getByRole("tab", { name: "Flame graph" }).click();
     await page.waitForSelector(".flame .box >> nth=1");
     const width = (name) => page.locator(".flame .box", { hasText: new RegExp(`^${name}$`) }).first().evaluate((e) => parseFloat(e.style.width));
@@ -406,11 +406,11 @@ const tests = {
       await settle(page);
       const drawn = () => page.evaluate(() => {
         const { graph } = window.vestige;
-        return [...graph.answered.rows].filter(([k]) => graph.tracks[k.split(".")[0]].kind === "calls").reduce((nr, [, b]) => nr + b.length, 0);
+        return [...graph.loaded.rows].filter(([k]) => graph.tracks[k.split(".")[0]].kind === "calls").reduce((nr, [, b]) => nr + b.length, 0);
       });
       assert.ok((await drawn()) > 0);
       await page.getByLabel("graph", { exact: true }).check();
-      await page.waitForFunction(() => window.vestige.graph.settled() && window.vestige.graph.answered);
+      await page.waitForFunction(() => window.vestige.graph.settled() && window.vestige.graph.loaded);
       assert.equal(await drawn(), 0); // no calls are left in the graph
       await page.getByLabel("list", { exact: true }).uncheck();
       await page.waitForFunction((nr) => window.vestige.viewer.listLength === nr, all);
@@ -471,10 +471,10 @@ const tests = {
 
   async plots_of_latency_fields_calls_and_locks() {
     const page = await open(`file://${redirect}`);
-    const plots = () => page.evaluate(() => window.vestige.graph.tracks.filter((t) => t.made).map((t) => [t.made.title, t.made.shape, t.made.rows.reduce((n, r) => n + r.start.length, 0)]));
+    const plots = () => page.evaluate(() => window.vestige.graph.tracks.filter((t) => t.plot).map((t) => [t.plot.title, t.plot.shape, t.plot.rows.reduce((n, r) => n + r.start.length, 0)]));
     await page.getByRole("button", { name: "Add plot…" }).click();
     await page.getByRole("button", { name: "Add latency" }).click();
-    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.made));
+    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.plot));
     // the pairs, worked out from the list by hand
     const pairs = await page.evaluate(async () => {
       const { source, info } = window.vestige, open = {}, out = [];
@@ -489,28 +489,28 @@ const tests = {
       }
       return out.sort((a, b) => a - b);
     });
-    const made = await page.evaluate(() => window.vestige.graph.tracks.find((t) => t.made).made.rows.flatMap((r) => r.length).sort((a, b) => a - b));
+    const lengths = await page.evaluate(() => window.vestige.graph.tracks.find((t) => t.plot).plot.rows.flatMap((r) => r.length).sort((a, b) => a - b));
     assert.ok(pairs.length > 0);
-    assert.deepEqual(made, pairs);
+    assert.deepEqual(lengths, pairs);
     await page.getByRole("button", { name: "Add plot…" }).click();
     await page.getByRole("button", { name: "Add field" }).click();
-    await page.waitForFunction(() => window.vestige.graph.tracks.filter((t) => t.made).length === 2);
+    await page.waitForFunction(() => window.vestige.graph.tracks.filter((t) => t.plot).length === 2);
     await page.getByRole("button", { name: "Add plot…" }).click();
     await page.getByLabel("function", { exact: true }).fill("fib");
     await page.getByRole("button", { name: "Add heat map" }).click();
-    await page.waitForFunction(() => window.vestige.graph.tracks.filter((t) => t.made).length === 3);
+    await page.waitForFunction(() => window.vestige.graph.tracks.filter((t) => t.plot).length === 3);
     const fibs = await page.evaluate(async () => (await window.vestige.source.find("event eq fib", 0, window.vestige.info.list))[0]);
     assert.equal((await plots())[2][2], fibs);
     await page.keyboard.press("Control+k");
     await page.keyboard.type("waits for locks");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.made && t.made.title.startsWith("waits for lock")));
+    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.plot && t.plot.title.startsWith("waits for lock")));
     const waits = await page.evaluate(async () => (await window.vestige.source.find("event eq lock:contention_end", 0, window.vestige.info.list))[0]);
     assert.equal((await plots()).filter(([t]) => t.startsWith("waits")).reduce((n, p) => n + p[2], 0), waits);
     // they are on the screen
     const shown = await page.evaluate(() => {
       const { graph } = window.vestige, g = document.querySelector("canvas").getContext("2d");
-      return graph.lines.filter((l) => graph.tracks[l.track].made).map((l) => {
+      return graph.lines.filter((l) => graph.tracks[l.track].plot).map((l) => {
         const { data } = g.getImageData(0, graph.y(l) + 1, document.querySelector("canvas").width, l.height - 3);
         const seen = new Set();
         for (let i = 0; i < data.length; i += 4) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
@@ -519,7 +519,7 @@ const tests = {
     });
     assert.ok(shown.every((colours) => colours > 1), JSON.stringify(shown));
     await page.evaluate(() => {
-      const { viewer, graph } = window.vestige, track = graph.tracks.findIndex((t) => t.made), { start, length, name } = graph.tracks[track].made.rows[0];
+      const { viewer, graph } = window.vestige, track = graph.tracks.findIndex((t) => t.plot), { start, length, name } = graph.tracks[track].plot.rows[0];
       viewer.goTo({ track, row: 0, start: start[0], length: length[0], name: name[0], count: 1, which: 0, extra: 0 });
     });
     await page.waitForSelector(".longest button");
@@ -528,12 +528,12 @@ const tests = {
     await page.close();
   },
 
-  async who_holds_a_lock() {
+  async holders_of_locks() {
     const page = await open(`file://${redirect}`);
     await page.keyboard.press("Control+k");
     await page.keyboard.type("holders of locks");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.made && t.made.title.startsWith("holders of lock")));
+    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.plot && t.plot.title.startsWith("holders of lock")));
     // worked out from the list by hand: no two threads hold the mutex at once, and a wait ends when its thread gets it
     const [held, made] = await page.evaluate(async () => {
       const { source, info, graph } = window.vestige, open = {}, held = {};
@@ -546,8 +546,8 @@ const tests = {
           delete open[key];
         }
       }
-      const made = graph.tracks.filter((t) => t.made && t.made.title.startsWith("holders")).map(({ made }) => [made.title.split(" ").pop(), made.rows.length,
-        made.rows.flatMap((r) => r.start.map((s, i) => [s, r.length[i], Number(made.names[r.name[i]].split("-").pop())]))]);
+      const made = graph.tracks.filter((t) => t.plot && t.plot.title.startsWith("holders")).map(({ plot }) => [plot.title.split(" ").pop(), plot.rows.length,
+        plot.rows.flatMap((r) => r.start.map((s, i) => [s, r.length[i], Number(plot.names[r.name[i]].split("-").pop())]))]);
       return [held, made];
     });
     assert.ok(made.length > 0 && made.length === Object.keys(held).length);
@@ -565,14 +565,14 @@ const tests = {
     await page.locator(".sql textarea").fill("SELECT start, duration, name FROM slices WHERE name = 'thread' ORDER BY start");
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("button", { name: "Show as a track" }).click();
-    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.made));
+    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.plot));
     await settle(page);
     const [made, calls] = await page.evaluate(async () => {
-      const { graph, info, source } = window.vestige, t = graph.tracks.find((t) => t.made), of = await source.find("event eq thread", 0, info.list);
-      return [t.made.rows.flatMap((r) => r.start.map((s, i) => [s, r.length[i], t.made.names[r.name[i]]])), of[0]];
+      const { graph, info, source } = window.vestige, t = graph.tracks.find((t) => t.plot), of = await source.find("event eq thread", 0, info.list);
+      return [t.plot.rows.flatMap((r) => r.start.map((s, i) => [s, r.length[i], t.plot.names[r.name[i]]])), of[0]];
     });
     assert.ok(made.length === calls && made.every(([, length, name]) => length > 0 && name === "thread"), JSON.stringify(made));
-    assert.ok(await page.evaluate(() => window.vestige.graph.lines.some((l) => window.vestige.graph.tracks[l.track].made)));
+    assert.ok(await page.evaluate(() => window.vestige.graph.lines.some((l) => window.vestige.graph.tracks[l.track].plot)));
     await page.close();
   },
 
@@ -599,8 +599,8 @@ const tests = {
     const page = await open(`file://${guests}`);
     const groups = await page.evaluate(() => {
       const { graph } = window.vestige, out = [];
-      for (const head of graph.layout.heads.filter((h) => h.key.startsWith("vcpu"))) {
-        const next = graph.layout.heads.find((h) => h.top > head.top);
+      for (const head of graph.layout.groups.filter((h) => h.key.startsWith("vcpu"))) {
+        const next = graph.layout.groups.find((h) => h.top > head.top);
         out.push([head.title, graph.lines.filter((l) => l.top > head.top && (!next || l.top < next.top)).map((l) => graph.tracks[l.track]).map((t) => [t.kind, t.file, t.id])]);
       }
       return out;
@@ -620,7 +620,7 @@ const tests = {
     const seen = await page.evaluate(() => {
       const { graph, info } = window.vestige, g = document.querySelector("canvas").getContext("2d"), out = [];
       for (const line of graph.lines) {
-        const track = graph.tracks[line.track], y = Math.floor(line.top - graph.scroll + line.height - 4);
+        const track = graph.tracks[line.track], y = Math.floor(line.top - graph.scroll + 1); // above the names
         if (track.kind !== "cpu" && track.kind !== "states") continue;
         for (let x = 2; x < document.querySelector("canvas").width - 2; x++) {
           const span = graph.spanAt(x, y);
@@ -723,7 +723,7 @@ const tests = {
         const [b] = await source.spans([[i, 0]], 0, info.duration + 1, 0);
         for (let k = 0; k < b.length; k += 7) {
           if (info.names[b[k + 2]] !== "blocked") continue;
-          const by = await viewer.waking.waker(track.id, b[k] + b[k + 1]), next = by ? viewer.waking.statesOf(by[3]) : -1;
+          const by = await viewer.wakeups.waker(track.id, b[k] + b[k + 1]), next = by ? viewer.wakeups.statesOf(by[3]) : -1;
           if (next < 0 || next === i || by[0] <= b[k]) continue;
           viewer.goTo({ track: i, row: 0, start: b[k], length: b[k + 1], name: b[k + 2], count: 1, which: b[k + 5], extra: b[k + 6] });
           return { track: i, by: next, length: b[k + 1] };
@@ -758,7 +758,7 @@ const tests = {
     assert.equal((await cells("fib"))[4], String(table[1])); // all calls of it
     await page.getByLabel("invert").uncheck();
     await page.locator(".tree tbody tr", { hasText: "thread" }).first().click();
-    assert.equal(await page.evaluate(() => window.vestige.viewer.litTitle), "thread");
+    assert.equal(await page.evaluate(() => window.vestige.viewer.highlightedName), "thread");
     await page.getByRole("button", { name: "Focus" }).click();
     assert.equal((await names())[0], "thread");
     await page.getByRole("button", { name: /focus thread/ }).click();
@@ -821,7 +821,7 @@ const tests = {
     await again.waitForFunction(() => window.vestige.graph.notes.length === 1 && !window.vestige.viewer.busy);
     const now = await again.evaluate(() => {
       const { graph, viewer } = window.vestige;
-      return [graph.layout.pinned, [...graph.layout.hidden], viewer.filter.text, graph.tracks.filter((t) => t.made).length, graph.notes[0].text, graph.markers.a];
+      return [graph.layout.pinned, [...graph.layout.hidden], viewer.filter.text, graph.tracks.filter((t) => t.plot).length, graph.notes[0].text, graph.markers.a];
     });
     assert.deepEqual(now, [[0], [1], "event == fib", 1, "here it began", at.span.start]);
     assert.ok(Math.abs((await range(again)).from - 1000) < 1);
@@ -914,10 +914,10 @@ const tests = {
       await page.keyboard.press("Control+k");
       await page.keyboard.type(command);
       await page.keyboard.press("Enter");
-      await page.waitForFunction((title) => window.vestige.graph.tracks.some((t) => t.made && t.made.title.startsWith(title)), command.replace("locks", "lock"));
+      await page.waitForFunction((title) => window.vestige.graph.tracks.some((t) => t.plot && t.plot.title.startsWith(title)), command.replace("locks", "lock"));
     }
     await page.evaluate(() => {
-      const { graph } = window.vestige, { start, length } = graph.tracks.find((t) => t.made && t.made.title.startsWith("holders")).made.rows[0], last = start.length - 1;
+      const { graph } = window.vestige, { start, length } = graph.tracks.find((t) => t.plot && t.plot.title.startsWith("holders")).plot.rows[0], last = start.length - 1;
       graph.show(start[last >> 1], start[last] + length[last]);
     });
     await page.getByRole("tab", { name: "Functions" }).click();

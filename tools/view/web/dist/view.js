@@ -560,14 +560,14 @@
     return steps.join("\n");
   }
   var SEARCH_COLUMNS = ["any", "event", "info", "task", "pid", "cpu", "latency", "expression"];
-  function searchSteps(text, column, how, first) {
+  function searchSteps(text, column, mode, first) {
     if (column === "expression")
       return parseFilter(text, first);
-    const op = { contains: "has", is: "eq", lacks: "lacks" }[how];
+    const op = { contains: "has", is: "eq", lacks: "lacks" }[mode];
     if (column !== "any")
-      return how === "is" ? comparison(column, op, text, first).join("\n") : step(column, op, text);
-    const any = ["event", "info", "task"].map((c3) => how === "is" ? comparison(c3, "eq", text, first).join("\n") : step(c3, "has", text));
-    return [any[0], any[1], "or", any[2], "or", ...how === "lacks" ? ["not"] : []].join("\n");
+      return mode === "is" ? comparison(column, op, text, first).join("\n") : step(column, op, text);
+    const any = ["event", "info", "task"].map((c3) => mode === "is" ? comparison(c3, "eq", text, first).join("\n") : step(c3, "has", text));
+    return [any[0], any[1], "or", any[2], "or", ...mode === "lacks" ? ["not"] : []].join("\n");
   }
   function quote(text) {
     return /^[\w.:/-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
@@ -643,9 +643,9 @@
       /* @__PURE__ */ u3(FilterBox, { v: v3 }),
       /* @__PURE__ */ u3("label", { children: [
         "Tracks",
-        /* @__PURE__ */ u3("input", { type: "search", value: g2.layout.words, onInput: (e3) => v3.showTracks(e3.currentTarget.value), "aria-label": "Show only tracks with this text" })
+        /* @__PURE__ */ u3("input", { type: "search", value: g2.layout.titleFilter, onInput: (e3) => v3.showTracks(e3.currentTarget.value), "aria-label": "Show only tracks with this text" })
       ] }),
-      /* @__PURE__ */ u3("button", { onClick: dialog("plots"), "aria-expanded": v3.dialog === "plots", children: "Tracks…" }),
+      /* @__PURE__ */ u3("button", { onClick: dialog("tracks"), "aria-expanded": v3.dialog === "tracks", children: "Tracks…" }),
       /* @__PURE__ */ u3("button", { onClick: dialog("newplot"), "aria-expanded": v3.dialog === "newplot", children: "Add plot…" }),
       /* @__PURE__ */ u3("button", { onClick: () => v3.zoom(0.7), "aria-label": "Zoom in", children: "+" }),
       /* @__PURE__ */ u3("button", { onClick: () => v3.zoom(1.4), "aria-label": "Zoom out", children: "−" }),
@@ -684,16 +684,16 @@
     ] });
   }
   function SearchBox({ v: v3 }) {
-    const { looking } = v3;
+    const { searchInput: input } = v3;
     const set = (what) => {
-      v3.looking = { ...looking, ...what };
+      v3.searchInput = { ...input, ...what };
       v3.found = "";
       v3.changed();
     };
     return /* @__PURE__ */ u3("span", { class: "box", role: "search", children: [
       /* @__PURE__ */ u3("label", { for: "search", children: "Search" }),
-      /* @__PURE__ */ u3("select", { "aria-label": "Column to search", value: looking.column, onChange: (e3) => set({ column: e3.currentTarget.value }), children: SEARCH_COLUMNS.map((c3) => /* @__PURE__ */ u3("option", { value: c3, children: COLUMN_TITLES[c3] })) }),
-      /* @__PURE__ */ u3("select", { "aria-label": "How it is to match", value: looking.how, disabled: looking.column === "expression", onChange: (e3) => set({ how: e3.currentTarget.value }), children: [
+      /* @__PURE__ */ u3("select", { "aria-label": "Column to search", value: input.column, onChange: (e3) => set({ column: e3.currentTarget.value }), children: SEARCH_COLUMNS.map((c3) => /* @__PURE__ */ u3("option", { value: c3, children: COLUMN_TITLES[c3] })) }),
+      /* @__PURE__ */ u3("select", { "aria-label": "How it is to match", value: input.mode, disabled: input.column === "expression", onChange: (e3) => set({ mode: e3.currentTarget.value }), children: [
         /* @__PURE__ */ u3("option", { value: "contains", children: "contains" }),
         /* @__PURE__ */ u3("option", { value: "is", children: "full match" }),
         /* @__PURE__ */ u3("option", { value: "lacks", children: "does not have" })
@@ -703,7 +703,7 @@
         {
           id: "search",
           type: "search",
-          value: looking.text,
+          value: input.text,
           onInput: (e3) => set({ text: e3.currentTarget.value }),
           onKeyDown: (e3) => e3.key === "Enter" && v3.find(e3.shiftKey),
           "aria-label": "Search names and texts"
@@ -756,11 +756,11 @@
   }
 
   // src/layout.ts
-  var HEIGHTS = { cpu: 18, "cpu-events": 13, states: 13, events: 13, calls: 16, made: 16 };
+  var HEIGHTS = { cpu: 18, "cpu-events": 13, states: 13, events: 13, calls: 16, plot: 16 };
   var GAP = 6;
-  var HEAD = 18;
+  var GROUP_HEIGHT = 18;
   var SCALE = 24;
-  var TALL = 64;
+  var PLOT_HEIGHT = 64;
   function isCpu(track) {
     return track.kind === "cpu" || track.kind === "cpu-events";
   }
@@ -768,8 +768,8 @@
     return track.kind === "events" || track.kind === "cpu-events";
   }
   function trackTitle(track) {
-    if (track.made)
-      return track.made.title;
+    if (track.plot)
+      return track.plot.title;
     if (track.kind === "cpu")
       return `CPU ${track.id}`;
     if (track.kind === "cpu-events")
@@ -780,7 +780,7 @@
     return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}${buffer}`;
   }
   function trackKey(track) {
-    const key = [track.file, track.kind, track.id, track.stack, track.made ? track.made.title : ""].join(" ");
+    const key = [track.file, track.kind, track.id, track.stack, track.plot ? track.plot.title : ""].join(" ");
     return track.buffer ? `${key} ${track.buffer}` : key;
   }
   function vcpuKey(guest, cpu) {
@@ -791,14 +791,14 @@
       this.info = info;
       this.tracks = tracks;
       this.lines = [];
-      this.heads = [];
+      this.groups = [];
       this.hidden = /* @__PURE__ */ new Set();
       // tracks
       this.pinned = [];
       this.closed = /* @__PURE__ */ new Set();
       // groups
-      this.words = "";
-      // what a title must have
+      this.titleFilter = "";
+      // only tracks with this text in their title are shown
       this.grouped = true;
       this.height = 0;
       // of all lines
@@ -807,7 +807,7 @@
         this.closed.add("others");
       this.arrange();
     }
-    // The guest's CPU that a track shows, or that its thread runs: both are drawn together.
+    // The guest's CPU that a track shows, or that the track's thread runs: both are in one group.
     vcpu(track) {
       for (const [guest, of] of this.info.hosts.entries()) {
         for (const [cpu, tid] of of ? of[1] : [])
@@ -816,30 +816,30 @@
       }
       return null;
     }
-    group(track, busy) {
+    groupOf(track, withCalls) {
       const file = this.info.files.length > 1 ? `${this.info.files[track.file]}: ` : "";
-      if (track.made)
-        return ["made", "Plots"];
+      if (track.plot)
+        return ["plots", "Plots"];
       const vcpu = this.vcpu(track);
       if (vcpu)
         return [vcpuKey(vcpu.guest, vcpu.cpu), `${this.info.files[vcpu.guest]}: CPU ${vcpu.cpu}, thread ${vcpu.tid} of ${this.info.files[vcpu.host]}`];
       if (isCpu(track))
         return [`cpus ${track.file}`, `${file}CPUs`];
       const process = track.pid || track.id, key = `process ${track.file} ${process}`;
-      if (!busy.has(key))
+      if (!withCalls.has(key))
         return ["others", "Other threads"];
       const main = this.info.tracks.find((t3) => t3.file === track.file && t3.id === process) || track;
       return [key, `${file}${main.name} (process ${process})`];
     }
     arrange() {
-      const shown = this.tracks.map((_3, i4) => i4).filter((i4) => !this.hidden.has(i4) && trackTitle(this.tracks[i4]).toLowerCase().includes(this.words.toLowerCase()));
-      const busy = new Set(this.tracks.flatMap((t3) => t3.kind === "calls" || t3.kind === "states" ? [`process ${t3.file} ${t3.pid || t3.id}`] : []));
-      if (!busy.size)
-        this.tracks.forEach((t3) => busy.add(`process ${t3.file} ${t3.pid || t3.id}`));
-      const groups = /* @__PURE__ */ new Map([["made", { title: "Plots", tracks: [] }]]);
+      const shown = this.tracks.map((_3, i4) => i4).filter((i4) => !this.hidden.has(i4) && trackTitle(this.tracks[i4]).toLowerCase().includes(this.titleFilter.toLowerCase()));
+      const withCalls = new Set(this.tracks.flatMap((t3) => t3.kind === "calls" || t3.kind === "states" ? [`process ${t3.file} ${t3.pid || t3.id}`] : []));
+      if (!withCalls.size)
+        this.tracks.forEach((t3) => withCalls.add(`process ${t3.file} ${t3.pid || t3.id}`));
+      const groups = /* @__PURE__ */ new Map([["plots", { title: "Plots", tracks: [] }]]);
       this.info.hosts.forEach((of, guest) => of && of[1].forEach(([cpu]) => groups.set(vcpuKey(guest, cpu), { title: "", tracks: [] })));
       for (const i4 of shown.filter((s3) => !this.pinned.includes(s3))) {
-        const [key, title] = this.group(this.tracks[i4], busy);
+        const [key, title] = this.groupOf(this.tracks[i4], withCalls);
         if (!groups.has(key))
           groups.set(key, { title, tracks: [] });
         Object.assign(groups.get(key), { title }).tracks.push(i4);
@@ -848,10 +848,10 @@
       if (others && groups.delete("others"))
         groups.set("others", others);
       this.lines = [];
-      this.heads = [];
+      this.groups = [];
       let top = SCALE;
       const put = (i4, pinned) => {
-        const track = this.tracks[i4], height = track.made && track.made.shape !== "spans" ? TALL : HEIGHTS[track.kind];
+        const track = this.tracks[i4], height = track.plot && track.plot.shape !== "spans" ? PLOT_HEIGHT : HEIGHTS[track.kind];
         track.rows.forEach((_3, row) => {
           this.lines.push({ track: i4, row, top, height, pinned });
           top += height;
@@ -863,26 +863,26 @@
       for (const [key, { title, tracks }] of groups) {
         if (!tracks.length)
           continue;
-        const closed = this.closed.has(key) && !this.words;
+        const closed = this.closed.has(key) && !this.titleFilter;
         if (this.grouped) {
-          this.heads.push({ key, title, top, closed, tracks: tracks.length });
-          top += HEAD;
+          this.groups.push({ key, title, top, closed, tracks: tracks.length });
+          top += GROUP_HEIGHT;
         }
         if (this.grouped && closed)
           continue;
         tracks.forEach((i4, n2) => {
           const before = tracks[n2 - 1];
-          if (n2 && (this.tracks[before].id !== this.tracks[i4].id || this.tracks[i4].made))
+          if (n2 && (this.tracks[before].id !== this.tracks[i4].id || this.tracks[i4].plot))
             top += GAP;
           put(i4, false);
         });
       }
       this.height = top + GAP;
     }
-    // Where the group of a track is closed it is opened.
-    open(track) {
+    // Make a track visible: it is no longer hidden, and its group is opened.
+    reveal(track) {
       if (this.hidden.delete(track) || !this.lines.some((l3) => l3.track === track)) {
-        this.words = "";
+        this.titleFilter = "";
         this.closed.delete(this.groupKey(track));
         this.arrange();
       }
@@ -892,9 +892,9 @@
       this.closed = /* @__PURE__ */ new Set();
       this.arrange();
       const line = this.lines.find((l3) => l3.track === track);
-      const head = line && [...this.heads].reverse().find((h3) => h3.top < line.top);
+      const group = line && [...this.groups].reverse().find((g2) => g2.top < line.top);
       [this.closed, this.hidden] = saved;
-      return head ? head.key : "";
+      return group ? group.key : "";
     }
   };
 
@@ -923,12 +923,12 @@
     add2("Scroll tracks down", ["ArrowDown"], () => g2.scrollTo(g2.scroll + 40));
     add2("Show the whole recording", ["0"], () => g2.show(0, v3.info.duration));
     add2("Zoom to what is chosen, or to the range", ["f"], () => v3.fit());
-    add2("Next call of the same function", ["n"], () => v3.same(false));
-    add2("Previous call of the same function", ["p"], () => v3.same(true));
-    add2("Next in the same row", [".", "shift+ArrowRight"], () => v3.beside(1));
-    add2("Previous in the same row", [",", "shift+ArrowLeft"], () => v3.beside(-1));
-    add2("To the caller", ["shift+ArrowUp"], () => v3.deeper(-1));
-    add2("To the first call beneath", ["shift+ArrowDown"], () => v3.deeper(1));
+    add2("Next call of the same function", ["n"], () => v3.findSameName(false));
+    add2("Previous call of the same function", ["p"], () => v3.findSameName(true));
+    add2("Next in the same row", [".", "shift+ArrowRight"], () => v3.chooseBeside(1));
+    add2("Previous in the same row", [",", "shift+ArrowLeft"], () => v3.chooseBeside(-1));
+    add2("To the caller", ["shift+ArrowUp"], () => v3.chooseDepth(-1));
+    add2("To the first call beneath", ["shift+ArrowDown"], () => v3.chooseDepth(1));
     add2("Menu of what is chosen", ["ContextMenu", "shift+F10"], () => v3.openMenu(v3.span, v3.span ? v3.span.track : -1, v3.range.from, 300, 120));
     add2("The next click sets the other marker", ["m"], () => {
       v3.marker = v3.marker === "a" ? "b" : "a";
@@ -939,12 +939,12 @@
       if (a3 !== null && b !== null && a3 !== b)
         v3.chooseArea({ from: Math.min(a3, b), to: Math.max(a3, b) });
     });
-    add2("Critical path of what is chosen", ["c"], () => v3.critical());
+    add2("Critical path of what is chosen", ["c"], () => v3.showCriticalPath());
     add2("Search", ["/"], () => document.querySelector("#search").focus());
     add2("Filter", ["\\"], () => document.querySelector("#filter").focus());
     add2("Choose events, threads and CPUs to show", [], dialog("filter"));
     add2("No filter", [], () => v3.setFilter(""));
-    add2("Choose tracks", ["t"], dialog("plots"));
+    add2("Choose tracks", ["t"], dialog("tracks"));
     add2("Add a plot", ["l"], dialog("newplot"));
     add2("Add tracks of waits for locks", [], () => v3.plot({ kind: "locks" }));
     add2("Add tracks of the holders of locks", [], () => v3.plot({ kind: "held" }));
@@ -962,7 +962,7 @@
     add2("Source of the chosen function", ["8"], tab("source"));
     add2("Save the session", ["ctrl+s"], () => v3.save());
     add2("Open a session", ["ctrl+o"], () => document.querySelector("#session").click());
-    add2("Save the picture as PNG", [], () => v3.picture());
+    add2("Save the picture as PNG", [], () => v3.savePicture());
     add2("Compose a command that cuts the range out as a trace.dat", [], dialog("cut"));
     add2("Compose a command that records", [], dialog("record"));
     add2("Dark or light", [], () => v3.setDark(!v3.dark));
@@ -977,7 +977,7 @@
         title: `Go to ${trackTitle(track)}`,
         keys: [],
         run: () => {
-          v3.graph.layout.open(i4);
+          v3.graph.layout.reveal(i4);
           v3.graph.layOut();
           v3.graph.reveal((v3.range.from + v3.range.to) / 2, i4, 0);
         }
@@ -997,7 +997,7 @@
         return /* @__PURE__ */ u3(Help, { v: v3 });
       case "palette":
         return /* @__PURE__ */ u3(Palette, { v: v3 });
-      case "plots":
+      case "tracks":
         return /* @__PURE__ */ u3(Tracks, { v: v3 });
       case "newplot":
         return /* @__PURE__ */ u3(NewPlot, { v: v3 });
@@ -1017,7 +1017,7 @@
     return /* @__PURE__ */ u3("div", { class: "dialog", role: "dialog", "aria-label": title, ref: box, children: [
       /* @__PURE__ */ u3("h2", { children: title }),
       children,
-      /* @__PURE__ */ u3("button", { class: "close", "aria-label": "Close", onClick: () => v3.nothing(), children: "✕" })
+      /* @__PURE__ */ u3("button", { class: "close", "aria-label": "Close", onClick: () => v3.escape(), children: "✕" })
     ] });
   }
   function Help({ v: v3 }) {
@@ -1080,8 +1080,8 @@
   }
   var KINDS = [
     ["CPUs", (v3, i4) => isCpu(v3.graph.tracks[i4])],
-    ["Threads", (v3, i4) => !isCpu(v3.graph.tracks[i4]) && !v3.graph.tracks[i4].made],
-    ["Plots", (v3, i4) => !!v3.graph.tracks[i4].made]
+    ["Threads", (v3, i4) => !isCpu(v3.graph.tracks[i4]) && !v3.graph.tracks[i4].plot],
+    ["Plots", (v3, i4) => !!v3.graph.tracks[i4].plot]
   ];
   function Tracks({ v: v3 }) {
     const { tracks, layout } = v3.graph;
@@ -1113,7 +1113,7 @@
     const [pair, setPair] = d2({ from: "sched_waking", to: "sched_switch", by: "pid=next_pid" });
     const [field, setField] = d2({ events: "event == sched_stat_runtime", field: "runtime" });
     const [name, setName] = d2("");
-    const add2 = (of) => v3.plot(of);
+    const add2 = (definition) => v3.plot(definition);
     const asEvent = (text) => /^[\w:]+$/.test(text) ? `event == ${text}` : text;
     const input = (label, value, set, list) => /* @__PURE__ */ u3("label", { children: [
       label,
@@ -1405,11 +1405,11 @@
     return new RegExp(`^${source}$`, "s");
   }
   function textTest(op, value) {
-    const lower2 = value.toLowerCase(), number = numberOf(value);
+    const lower = value.toLowerCase(), number = numberOf(value);
     if (op === "has")
-      return (text) => text.toLowerCase().includes(lower2);
+      return (text) => text.toLowerCase().includes(lower);
     if (op === "lacks")
-      return (text) => !text.toLowerCase().includes(lower2);
+      return (text) => !text.toLowerCase().includes(lower);
     if (op === "glob") {
       const glob = globOf(value);
       return (text) => glob.test(text);
@@ -1482,7 +1482,7 @@
     let at = 0;
     return differences.map((d3) => at += d3);
   }
-  function lower(sorted, value) {
+  function lowerBound(sorted, value) {
     let low = 0, high = sorted.length;
     while (low < high) {
       const mid = low + high >> 1;
@@ -1561,7 +1561,7 @@
         return columns2 ? query(columns2, Math.floor(from), Math.floor(to), pixel) : [];
       });
     }
-    // Which row the entry of each number is of.
+    // For each entry of the list, which source it comes from.
     listOrder() {
       if (this.order)
         return this.order;
@@ -1620,7 +1620,7 @@
     }
     async number(ts) {
       ts = Math.floor(ts);
-      return this.callRows.reduce((nr, r3) => nr + lower(r3.columns.start, ts), lower(this.events.ts, ts));
+      return this.callRows.reduce((nr, r3) => nr + lowerBound(r3.columns.start, ts), lowerBound(this.events.ts, ts));
     }
     async find(steps, from, to) {
       const met = condition(steps), found = [0, -1, -1];
@@ -1685,7 +1685,7 @@
         nodes[parent][4] -= total;
       return nodes.slice(1).map(([parent, name, calls, total, less]) => [parent, name, calls, total, total + less]);
     }
-    // How much of a time a thread did not run.
+    // A function that gives how long a thread did not run within a time.
     offCpu(states) {
       const before = [0];
       states.start.forEach((_3, i4) => before.push(before[i4] + (this.all.names[states.name[i4]] === "running" ? 0 : states.length[i4])));
@@ -1746,7 +1746,7 @@
     }
   };
   function overlapping(row, ts) {
-    const i4 = lower(row.start, ts);
+    const i4 = lowerBound(row.start, ts);
     return i4 > 0 && row.start[i4 - 1] + row.length[i4 - 1] > ts ? i4 - 1 : i4;
   }
   function eventRow(tracks, events, of) {
@@ -1785,14 +1785,14 @@
     return out;
   }
 
-  // src/made.ts
+  // src/plots.ts
   var CHUNK = 2e4;
-  var MOST = 1e6;
-  var MOST_ROWS = 8;
-  var MOST_LOCKS = 20;
+  var MAX_ENTRIES = 1e6;
+  var MAX_ROWS = 8;
+  var MAX_LOCKS = 20;
   async function collect(source, steps) {
     const those = source.filtered(steps), out = [];
-    while (out.length < MOST) {
+    while (out.length < MAX_ENTRIES) {
       const more = await those.list(out.length, CHUNK);
       out.push(...more);
       if (more.length < CHUNK)
@@ -1800,12 +1800,12 @@
     }
     return out;
   }
-  function inRows(pieces) {
+  function stackInRows(pieces) {
     const names = [...new Set(pieces.map((p3) => p3.name))], number = new Map(names.map((n2, i4) => [n2, i4]));
     const rows = [];
     for (const { start, length, name } of [...pieces].sort((a3, b) => a3.start - b.start)) {
       let row = rows.find((r3) => r3.start[r3.start.length - 1] + r3.length[r3.length.length - 1] <= start);
-      if (!row && rows.length < MOST_ROWS)
+      if (!row && rows.length < MAX_ROWS)
         rows.push(row = { start: [], length: [], name: [], extra: null });
       if (!row)
         continue;
@@ -1815,7 +1815,7 @@
     }
     return { rows: rows.length ? rows : [{ start: [], length: [], name: [], extra: null }], names };
   }
-  function keyOf2(info, entry, by) {
+  function pairKey(info, entry, by) {
     const track = info.tracks[entry[3]];
     if (by === "all")
       return "all";
@@ -1829,7 +1829,7 @@
   function pairs(info, from, to, by) {
     const [a3, b] = by.includes("=") ? by.split("=") : [by, by];
     const open = /* @__PURE__ */ new Map(), out = [];
-    const value = (entry, column) => keyOf2(info, entry, column)?.replace(/^\w+ /, "");
+    const value = (entry, column) => pairKey(info, entry, column)?.replace(/^\w+ /, "");
     let i4 = 0;
     for (const end of to) {
       for (; i4 < from.length && (from[i4][0] < end[0] || from[i4][0] === end[0] && from[i4][5] < end[5]); i4++) {
@@ -1841,7 +1841,7 @@
       if (start === void 0)
         continue;
       open.delete(key);
-      out.push({ start, length: end[0] - start, name: keyOf2(info, end, b) });
+      out.push({ start, length: end[0] - start, name: pairKey(info, end, b) });
     }
     return out;
   }
@@ -1882,43 +1882,43 @@
         addUse(uses, info, begin2, info.duration);
     return uses;
   }
-  async function locks(source, info, of) {
-    const held = of.kind === "held", uses = await (held ? holds : waits)(source, info);
+  async function locks(source, info, definition) {
+    const held = definition.kind === "held", uses = await (held ? holds : waits)(source, info);
     if (!uses.size)
-      throw new Error(held ? "No locks are recorded that were held: record with -e lock." : "No waits for locks are recorded: record with -e lock.");
+      throw new Error(held ? "No holders of locks are recorded: record with -e lock." : "No waits for locks are recorded: record with -e lock.");
     const time = (pieces) => pieces.reduce((sum, p3) => sum + p3.length, 0);
-    return [...uses].sort((a3, b) => time(b[1]) - time(a3[1])).slice(0, MOST_LOCKS).map(([lock, pieces]) => ({ title: `${held ? "holders of" : "waits for"} lock ${lock}`, shape: "spans", ...inRows(pieces), of }));
+    return [...uses].sort((a3, b) => time(b[1]) - time(a3[1])).slice(0, MAX_LOCKS).map(([lock, pieces]) => ({ title: `${held ? "holders of" : "waits for"} lock ${lock}`, shape: "spans", ...stackInRows(pieces), definition }));
   }
-  function describe(of) {
-    switch (of.kind) {
+  function plotTitle(definition) {
+    switch (definition.kind) {
       case "pair":
-        return `${of.from} → ${of.to} by ${of.by}`;
+        return `${definition.from} → ${definition.to} by ${definition.by}`;
       case "field":
-        return `${of.field} of ${of.events}`;
+        return `${definition.field} of ${definition.events}`;
       case "heat":
-        return `how long ${of.name} took`;
+        return `how long ${definition.name} took`;
       case "locks":
         return "waits for locks";
       case "held":
         return "holders of locks";
       default:
-        return of.question.replace(/\s+/g, " ").slice(0, 60);
+        return definition.question.replace(/\s+/g, " ").slice(0, 60);
     }
   }
-  async function make(source, info, of) {
-    const title = describe(of);
-    switch (of.kind) {
+  async function makePlots(source, info, definition) {
+    const title = plotTitle(definition);
+    switch (definition.kind) {
       case "pair": {
-        const [from, to] = await Promise.all([of.from, of.to].map((f4) => collect(source, parseFilter(f4, info.first))));
-        const pieces = pairs(info, from, to, of.by);
+        const [from, to] = await Promise.all([definition.from, definition.to].map((f4) => collect(source, parseFilter(f4, info.first))));
+        const pieces = pairs(info, from, to, definition.by);
         if (!pieces.length)
           throw new Error(`No such pair is recorded: ${title}. ${from.length} begin and ${to.length} end.`);
-        return [{ title, shape: "spans", ...inRows(pieces), of }];
+        return [{ title, shape: "spans", ...stackInRows(pieces), definition }];
       }
       case "field": {
         const values = [], start = [];
-        for (const entry of await collect(source, parseFilter(of.events, info.first))) {
-          const value = Number(isEvent(entry) ? fieldOf(entry[8], of.field) : of.field === "length" ? entry[1] : void 0);
+        for (const entry of await collect(source, parseFilter(definition.events, info.first))) {
+          const value = Number(isEvent(entry) ? fieldOf(entry[8], definition.field) : definition.field === "length" ? entry[1] : void 0);
           if (isNaN(value))
             continue;
           start.push(entry[0]);
@@ -1926,35 +1926,35 @@
         }
         if (!start.length)
           throw new Error(`No number is recorded in ${title}.`);
-        return [{ title, shape: "plot", rows: [{ start, length: start.map(() => 0), name: start.map(() => 0), extra: null }], names: [of.field], values, of }];
+        return [{ title, shape: "values", rows: [{ start, length: start.map(() => 0), name: start.map(() => 0), extra: null }], names: [definition.field], values, definition }];
       }
       case "heat": {
-        const calls = (await collect(source, step("event", "eq", of.name))).filter((e3) => !isEvent(e3));
+        const calls = (await collect(source, step("event", "eq", definition.name))).filter((e3) => !isEvent(e3));
         if (!calls.length)
-          throw new Error(`No call of ${of.name} is recorded.`);
-        return [{ title, shape: "heat", rows: [{ start: calls.map((c3) => c3[0]), length: calls.map((c3) => c3[1]), name: calls.map(() => 0), extra: null }], names: [of.name], of }];
+          throw new Error(`No call of ${definition.name} is recorded.`);
+        return [{ title, shape: "heat", rows: [{ start: calls.map((c3) => c3[0]), length: calls.map((c3) => c3[1]), name: calls.map(() => 0), extra: null }], names: [definition.name], definition }];
       }
       case "locks":
       case "held":
-        return locks(source, info, of);
+        return locks(source, info, definition);
       default: {
         if (!source.sql)
           throw new Error("This page has no server that answers SQL.");
-        const { names, rows, error } = await source.sql(of.question);
+        const { names, rows, error } = await source.sql(definition.question);
         const [start, length, name] = ["start", "duration", "name"].map((n2) => (names || []).indexOf(n2));
         if (error)
           throw new Error(error);
         if (start < 0)
-          throw new Error("The answer has no column start: there is nothing to put on the timeline.");
+          throw new Error("The result has no column start, so it cannot be put on the timeline.");
         const pieces = rows.filter((r3) => /^\d+$/.test(r3[start] || "")).map((r3) => ({ start: Number(BigInt(r3[start]) - BigInt(info.first)), length: Number(r3[length] || 0), name: r3[name] || "" }));
-        return [{ title, shape: "spans", ...inRows(pieces), of }];
+        return [{ title, shape: "spans", ...stackInRows(pieces), definition }];
       }
     }
   }
-  function timesOf(made, from, to) {
-    const all = made.rows.flatMap((r3, row) => {
+  function plotTimes(plot, from, to) {
+    const all = plot.rows.flatMap((r3, row) => {
       const out = [];
-      for (let i4 = lower(r3.start, from); i4 < r3.start.length && r3.start[i4] < to; i4++)
+      for (let i4 = lowerBound(r3.start, from); i4 < r3.start.length && r3.start[i4] < to; i4++)
         out.push({ row, i: i4, start: r3.start[i4], length: r3.length[i4] });
       return out;
     });
@@ -1969,8 +1969,8 @@
     if (!span)
       return /* @__PURE__ */ u3("p", { class: "hint", children: "Click a call or an event. Drag with Shift for a range." });
     const track = v3.graph.tracks[span.track];
-    if (track.made)
-      return /* @__PURE__ */ u3(MadePanel, { v: v3 });
+    if (track.plot)
+      return /* @__PURE__ */ u3(PlotPanel, { v: v3 });
     const object = info.objects[span.name];
     const facts = [
       [track.kind === "calls" ? "Function" : track.kind === "states" ? "State" : "Event", info.names[span.name]],
@@ -1990,13 +1990,13 @@
     if (track.kind === "states" || track.kind === "calls" && (span.extra | 0) >= 0)
       facts.push(["CPU", String(span.extra)]);
     if (span.count > 1)
-      facts.push(["Together", isEvents(track) ? `${span.count} events in ${duration(span.length)}: this is one of them` : `${span.count} are too short to be shown apart: this is the longest's name`]);
+      facts.push(["Together", isEvents(track) ? `${span.count} events in ${duration(span.length)}: this is one of them` : `${span.count} spans, too short to be drawn apart: this is the longest one's name`]);
     return /* @__PURE__ */ u3(k, { children: [
       /* @__PURE__ */ u3("dl", { class: "facts", children: facts.map(([name, value]) => /* @__PURE__ */ u3(k, { children: [
         /* @__PURE__ */ u3("dt", { children: name }),
         /* @__PURE__ */ u3("dd", { children: value })
       ] })) }),
-      span.length > 0 && (track.kind === "calls" || track.kind === "states") && /* @__PURE__ */ u3("p", { class: "hint", children: /* @__PURE__ */ u3("button", { onClick: () => v3.critical(), children: "Critical path" }) }),
+      span.length > 0 && (track.kind === "calls" || track.kind === "states") && /* @__PURE__ */ u3("p", { class: "hint", children: /* @__PURE__ */ u3("button", { onClick: () => v3.showCriticalPath(), children: "Critical path" }) }),
       v3.path && /* @__PURE__ */ u3(PathPanel, { v: v3 }),
       track.kind === "calls" && /* @__PURE__ */ u3(TimesPanel, { v: v3, name: span.name })
     ] });
@@ -2026,14 +2026,14 @@
       ] })) })
     ] });
   }
-  function MadePanel({ v: v3 }) {
-    const span = v3.span, track = v3.graph.tracks[span.track], { from, to } = v3.shown, times = timesOf(track.made, from, to);
+  function PlotPanel({ v: v3 }) {
+    const span = v3.span, track = v3.graph.tracks[span.track], { from, to } = v3.shown, times = plotTimes(track.plot, from, to);
     return /* @__PURE__ */ u3(k, { children: [
       /* @__PURE__ */ u3("dl", { class: "facts", children: [
         /* @__PURE__ */ u3("dt", { children: "Track" }),
         /* @__PURE__ */ u3("dd", { children: trackTitle(track) }),
-        /* @__PURE__ */ u3("dt", { children: "Of" }),
-        /* @__PURE__ */ u3("dd", { children: track.made.names[span.name] }),
+        /* @__PURE__ */ u3("dt", { children: "Name" }),
+        /* @__PURE__ */ u3("dd", { children: track.plot.names[span.name] }),
         /* @__PURE__ */ u3("dt", { children: "Time" }),
         /* @__PURE__ */ u3("dd", { children: clockTime(v3.info.first, span.start) }),
         /* @__PURE__ */ u3("dt", { children: "Length" }),
@@ -2050,7 +2050,7 @@
         ", max ",
         duration(times.max)
       ] }),
-      /* @__PURE__ */ u3("ol", { class: "longest", children: times.longest.map(({ row, i: i4, start, length }) => /* @__PURE__ */ u3("li", { children: /* @__PURE__ */ u3("button", { onClick: () => v3.goTo({ ...span, row, start, length, name: track.made.rows[row].name[i4], count: 1, which: i4 }), children: [
+      /* @__PURE__ */ u3("ol", { class: "longest", children: times.longest.map(({ row, i: i4, start, length }) => /* @__PURE__ */ u3("li", { children: /* @__PURE__ */ u3("button", { onClick: () => v3.goTo({ ...span, row, start, length, name: track.plot.rows[row].name[i4], count: 1, which: i4 }), children: [
         duration(length),
         " at ",
         clockTime(v3.info.first, start)
@@ -2154,7 +2154,7 @@
           /* @__PURE__ */ u3("th", { scope: "col", children: "A calls" }),
           /* @__PURE__ */ u3("th", { scope: "col", children: "B calls" })
         ] }) }),
-        /* @__PURE__ */ u3("tbody", { children: rows.slice(0, 500).map((r3) => /* @__PURE__ */ u3("tr", { onClick: () => v3.light(r3.name), class: v3.litTitle === r3.name ? "lit" : "", children: [
+        /* @__PURE__ */ u3("tbody", { children: rows.slice(0, 500).map((r3) => /* @__PURE__ */ u3("tr", { onClick: () => v3.highlight(r3.name), class: v3.highlightedName === r3.name ? "lit" : "", children: [
           /* @__PURE__ */ u3("td", { title: r3.name, children: /* @__PURE__ */ u3("button", { children: r3.name }) }),
           /* @__PURE__ */ u3("td", { children: duration(r3.a) }),
           /* @__PURE__ */ u3("td", { children: duration(r3.b) }),
@@ -2218,7 +2218,7 @@
             style: { left: `${left * 100}%`, width: `${width * 100}%`, top: `${depth * FLAME_LINE}px`, background: node2 ? COLOURS[colourNumber(row[1])] : "#ccc" },
             onClick: () => {
               setRoot(node2 === root ? 0 : node2);
-              v3.light(node2 ? name : null);
+              v3.highlight(node2 ? name : null);
             },
             children: name
           },
@@ -2234,7 +2234,7 @@
     const g2 = v3.graph;
     const add2 = () => {
       if (text.trim())
-        v3.note(text.trim());
+        v3.addNote(text.trim());
       setText("");
     };
     return /* @__PURE__ */ u3("div", { class: "notes", children: [
@@ -2252,7 +2252,7 @@
         " ",
         /* @__PURE__ */ u3("button", { "aria-label": `Remove ${note.text}`, onClick: () => {
           g2.notes = g2.notes.filter((n2) => n2 !== note);
-          g2.want();
+          g2.redraw();
           v3.changed();
         }, children: "✕" })
       ] })) })
@@ -2271,9 +2271,9 @@
     }, [name]);
     y2(() => here.current?.scrollIntoView({ block: "center" }), [text]);
     if (name < 0)
-      return /* @__PURE__ */ u3("p", { class: "hint", children: "Choose a call: its function's source is shown." });
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "Choose a call to see the source of its function." });
     if (!v3.source.text)
-      return /* @__PURE__ */ u3("p", { class: "hint", children: "This page has no server that reads the source." });
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "This page has no server, so it cannot show the source." });
     if (!text)
       return /* @__PURE__ */ u3("p", { class: "hint", children: "Reading …" });
     if (text.error)
@@ -2301,7 +2301,7 @@
     const [answer, setAnswer] = d2(null);
     const [busy, setBusy] = d2(false);
     if (!source.sql)
-      return /* @__PURE__ */ u3("p", { class: "hint", children: "This page has no server. Ask the recording with vestige sql FILE 'SELECT ...'." });
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "This page has no server. Use vestige sql FILE 'SELECT ...' instead." });
     const run = async () => {
       setBusy(true);
       try {
@@ -2351,7 +2351,7 @@
     const sorted = [...rows].sort((a3, b) => by ? b[by] - a3[by] : names[a3[0]].localeCompare(names[b[0]])).slice(0, 500);
     return /* @__PURE__ */ u3("table", { class: "functions", children: [
       /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: HEADS.map((head, i4) => /* @__PURE__ */ u3("th", { scope: "col", "aria-sort": by === i4 ? i4 ? "descending" : "ascending" : "none", children: /* @__PURE__ */ u3("button", { onClick: () => setBy(i4), children: head }) })) }) }),
-      /* @__PURE__ */ u3("tbody", { children: sorted.map((row) => /* @__PURE__ */ u3("tr", { onClick: () => v3.light(names[row[0]]), class: v3.litTitle === names[row[0]] ? "lit" : "", children: [
+      /* @__PURE__ */ u3("tbody", { children: sorted.map((row) => /* @__PURE__ */ u3("tr", { onClick: () => v3.highlight(names[row[0]]), class: v3.highlightedName === names[row[0]] ? "lit" : "", children: [
         /* @__PURE__ */ u3("td", { title: names[row[0]], children: /* @__PURE__ */ u3("button", { children: names[row[0]] }) }),
         /* @__PURE__ */ u3("td", { children: row[1] }),
         row.slice(2).map((ns) => /* @__PURE__ */ u3("td", { children: duration(ns) }))
@@ -2422,9 +2422,9 @@
 
   // src/tree.tsx
   var ACTIONS = [
-    ["focus", "Focus", "this function and what it calls alone"],
-    ["merge", "Merge", "leave the function out: its time is its caller's"],
-    ["collapse", "Collapse recursion", "calls of itself as one"]
+    ["focus", "Focus", "show only this function and what it calls"],
+    ["merge", "Merge", "leave this function out: its time goes to its caller"],
+    ["collapse", "Collapse recursion", "show a recursion as one call"]
   ];
   function TreePanel({ v: v3 }) {
     const { names } = v3.info;
@@ -2453,8 +2453,8 @@
     };
     const choose = (l3) => {
       setAt(l3.path);
-      v3.litTitle = "";
-      v3.light(names[l3.node.name]);
+      v3.highlightedName = "";
+      v3.highlight(names[l3.node.name]);
     };
     const key = (e3) => {
       const i4 = lines.findIndex((l3) => l3.path === at), to = { ArrowDown: i4 + 1, ArrowUp: i4 - 1 }[e3.key];
@@ -2550,7 +2550,7 @@
   }
   function callTracks(v3) {
     const { layout, tracks } = v3.graph;
-    return tracks.flatMap((t3, i4) => t3.kind === "calls" && !layout.hidden.has(i4) && t3.name.toLowerCase().includes(layout.words.toLowerCase()) ? [i4] : []);
+    return tracks.flatMap((t3, i4) => t3.kind === "calls" && !layout.hidden.has(i4) && t3.name.toLowerCase().includes(layout.titleFilter.toLowerCase()) ? [i4] : []);
   }
   function useFlame(v3, offCpu) {
     const [rows, setRows] = d2([]);
@@ -2561,10 +2561,10 @@
     return rows;
   }
 
-  // src/plot.ts
-  function drawPlot(g2, made, p3, ink) {
-    const { start } = made.rows[0], values = made.values, scale = p3.width / (p3.to - p3.from);
-    const first = Math.max(0, lower(start, p3.from) - 1), last = Math.min(start.length, lower(start, p3.to) + 1);
+  // src/plotdraw.ts
+  function drawValues(g2, plot, p3, ink) {
+    const { start } = plot.rows[0], values = plot.values, scale = p3.width / (p3.to - p3.from);
+    const first = Math.max(0, lowerBound(start, p3.from) - 1), last = Math.min(start.length, lowerBound(start, p3.to) + 1);
     let [least, most] = [Infinity, -Infinity];
     for (let i4 = first; i4 < last; i4++) {
       least = Math.min(least, values[i4]);
@@ -2593,20 +2593,20 @@
     g2.fillText(String(least), 3, p3.top + p3.height - 6);
   }
   var HEAT_ROWS = 16;
-  function heatBoxes(made, from, to, columns2) {
-    const { start, length } = made.rows[0], counts = new Array(columns2 * HEAT_ROWS).fill(0);
+  function heatBoxes(plot, from, to, columns2) {
+    const { start, length } = plot.rows[0], counts = new Array(columns2 * HEAT_ROWS).fill(0);
     const powers = length.map((n2) => n2 < 1 ? 0 : Math.floor(Math.log2(n2)));
     const longest = powers.reduce((a3, b) => Math.max(a3, b), 0), shortest = Math.max(0, longest - HEAT_ROWS + 1);
     let most = 0;
-    for (let i4 = lower(start, from); i4 < start.length && start[i4] < to; i4++) {
+    for (let i4 = lowerBound(start, from); i4 < start.length && start[i4] < to; i4++) {
       const column = Math.min(columns2 - 1, Math.floor((start[i4] - from) / (to - from) * columns2));
       const at = Math.max(0, powers[i4] - shortest) * columns2 + column;
       most = Math.max(most, ++counts[at]);
     }
     return { counts, most, shortest };
   }
-  function drawHeat(g2, made, p3) {
-    const columns2 = Math.max(1, Math.floor(p3.width / 4)), { counts, most } = heatBoxes(made, p3.from, p3.to, columns2), high = p3.height / HEAT_ROWS;
+  function drawHeat(g2, plot, p3) {
+    const columns2 = Math.max(1, Math.floor(p3.width / 4)), { counts, most } = heatBoxes(plot, p3.from, p3.to, columns2), high = p3.height / HEAT_ROWS;
     counts.forEach((nr, i4) => {
       if (!nr)
         return;
@@ -2630,8 +2630,8 @@
       this.markers = { a: null, b: null };
       this.area = null;
       this.chosen = null;
-      this.lit = null;
-      // spans that stand out
+      this.highlighted = null;
+      // null: all spans; else the others are drawn pale
       this.arrows = [];
       this.path = [];
       this.notes = [];
@@ -2641,9 +2641,9 @@
       this.width = 0;
       this.view = 0;
       this.ratio = 1;
-      this.asked = null;
-      this.answered = null;
-      this.wanted = false;
+      this.request = null;
+      this.loaded = null;
+      this.redrawPending = false;
       this.pointer = null;
       this.raster = null;
       this.strip = document.createElement("canvas");
@@ -2656,17 +2656,17 @@
     get lines() {
       return this.layout.lines;
     }
-    // Where each row is has changed.
+    // Place all rows again: the choice or the order of the tracks has changed.
     layOut() {
       this.layout.arrange();
       this.scrollTo(this.scroll);
     }
-    // Show another choice of the recording's spans.
-    use(source) {
+    // Show the spans of another source, as after a change of the filter.
+    setSource(source) {
       this.source = source;
-      this.answered = null;
-      this.asked = null;
-      this.want();
+      this.loaded = null;
+      this.request = null;
+      this.redraw();
     }
     resize(width, height) {
       this.ratio = window.devicePixelRatio || 1;
@@ -2675,7 +2675,7 @@
       this.canvas.width = Math.max(1, Math.round(width * this.ratio));
       this.canvas.height = Math.max(1, Math.round(height * this.ratio));
       this.raster = null;
-      this.want();
+      this.redraw();
     }
     // Show a range; its ends are kept within the recording and apart.
     show(from, to) {
@@ -2684,7 +2684,7 @@
       from = Math.min(Math.max(from, -margin), this.info.duration + margin - length);
       this.range = { from, to: from + length };
       this.events.moved(this.range);
-      this.want();
+      this.redraw();
     }
     zoom(factor, at) {
       this.show(at - (at - this.range.from) * factor, at + (this.range.to - at) * factor);
@@ -2693,7 +2693,7 @@
       const by = (this.range.to - this.range.from) * part;
       this.show(this.range.from + by, this.range.to + by);
     }
-    // Bring a time, and a row, on the screen.
+    // Scroll until a time, and a row if one is named, are on the screen.
     reveal(ts, track, row) {
       const { from, to } = this.range;
       if (ts < from || ts > to)
@@ -2701,20 +2701,20 @@
       const line = this.lines.find((l3) => l3.track === track && l3.row === row);
       if (line && !line.pinned && (line.top < this.scroll + SCALE + this.layout.pinnedHeight || line.top + line.height > this.scroll + this.view))
         this.scrollTo(line.top - this.view / 2);
-      this.want();
+      this.redraw();
     }
     scrollTo(top) {
       this.scroll = Math.max(0, Math.min(top, this.layout.height - this.view));
       this.events.laidOut();
-      this.want();
+      this.redraw();
     }
-    // Draw when the browser next does.
-    want() {
-      if (this.wanted)
+    // Draw with the browser's next frame.
+    redraw() {
+      if (this.redrawPending)
         return;
-      this.wanted = true;
+      this.redrawPending = true;
       requestAnimationFrame(() => {
-        this.wanted = false;
+        this.redrawPending = false;
         this.fetch();
         this.draw();
       });
@@ -2725,7 +2725,7 @@
     ts(x2) {
       return this.range.from + x2 / this.width * (this.range.to - this.range.from);
     }
-    // Where a line is on the canvas.
+    // The top of a line on the canvas, in pixels.
     y(line) {
       return line.pinned ? line.top : line.top - this.scroll;
     }
@@ -2733,44 +2733,44 @@
       const from = this.scroll + this.layout.pinnedHeight;
       return this.lines.filter((l3) => l3.pinned === pinned && (pinned || l3.top + l3.height > from && l3.top < this.scroll + this.view));
     }
-    // Ask for what is on the screen, and half a screen to each side; one question at a time.
+    // Request the spans on the screen and half a screen to each side; one request at a time.
     fetch() {
-      if (this.asked || !this.width)
+      if (this.request || !this.width)
         return;
       const { from, to } = this.range, half = (to - from) / 2;
       const pixel = (to - from) / (this.width * this.ratio);
-      const rows = [...this.visible(true), ...this.visible(false)].filter((l3) => !this.tracks[l3.track].made).map((l3) => [l3.track, l3.row]);
-      const a3 = this.answered;
+      const rows = [...this.visible(true), ...this.visible(false)].filter((l3) => !this.tracks[l3.track].plot).map((l3) => [l3.track, l3.row]);
+      const a3 = this.loaded;
       if (a3 && from >= a3.from && to <= a3.to && Math.abs(a3.pixel - pixel) < pixel * 0.05 && rows.every(([t3, r3]) => a3.rows.has(`${t3}.${r3}`)))
         return;
-      const asked = { key: `${from} ${to}` };
-      this.asked = asked;
+      const request = { key: `${from} ${to}` };
+      this.request = request;
       const begin2 = Math.max(0, from - half), end = to + half;
       this.source.spans(rows, begin2, end, pixel).then(
         (answer) => {
-          if (this.asked !== asked)
+          if (this.request !== request)
             return;
-          this.answered = { from: from - half, to: end, pixel, key: asked.key, rows: new Map(rows.map(([t3, r3], i4) => [`${t3}.${r3}`, answer[i4]])) };
-          this.asked = null;
-          this.want();
+          this.loaded = { from: from - half, to: end, pixel, key: request.key, rows: new Map(rows.map(([t3, r3], i4) => [`${t3}.${r3}`, answer[i4]])) };
+          this.request = null;
+          this.redraw();
         },
         (error) => {
-          if (this.asked === asked)
-            this.asked = null;
+          if (this.request === request)
+            this.request = null;
           this.events.failed(error);
         }
       );
     }
-    // Is everything on the screen that is to be there?
+    // Has everything been loaded and drawn?
     settled() {
-      return !this.asked && !this.wanted;
+      return !this.request && !this.redrawPending;
     }
     blocks(line) {
-      const { made } = this.tracks[line.track];
-      if (!made)
-        return this.answered?.rows.get(`${line.track}.${line.row}`);
+      const { plot } = this.tracks[line.track];
+      if (!plot)
+        return this.loaded?.rows.get(`${line.track}.${line.row}`);
       const { from, to } = this.range;
-      return query(made.rows[line.row], from, to, (to - from) / (this.width * this.ratio));
+      return query(plot.rows[line.row], from, to, (to - from) / (this.width * this.ratio));
     }
     colour(track, blocks, i4) {
       if (track.kind === "cpu")
@@ -2788,9 +2788,9 @@
       g2.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       g2.fillStyle = paper;
       g2.fillRect(0, 0, this.width, this.view);
-      for (const head of this.layout.heads) {
+      for (const group of this.layout.groups) {
         g2.fillStyle = soft;
-        g2.fillRect(0, head.top - this.scroll, this.width, 17);
+        g2.fillRect(0, group.top - this.scroll, this.width, 17);
       }
       this.drawScale(g2, ink, grey);
       g2.font = "11px system-ui, sans-serif";
@@ -2804,7 +2804,7 @@
         for (const line of this.visible(pinned))
           this.drawLine(g2, line, dark, ink);
         this.drawLost(g2);
-        this.drawPieces(g2, pinned);
+        this.drawPath(g2, pinned);
         g2.restore();
       }
       this.drawArrows(g2, ink);
@@ -2834,9 +2834,9 @@
     }
     drawLine(g2, line, dark, ink) {
       const track = this.tracks[line.track], top = this.y(line), height = line.height - 1;
-      if (track.made && track.made.shape !== "spans") {
-        const draw = track.made.shape === "plot" ? drawPlot : drawHeat;
-        draw(g2, track.made, { from: this.range.from, to: this.range.to, width: this.width, top, height }, ink);
+      if (track.plot && track.plot.shape !== "spans") {
+        const draw = track.plot.shape === "values" ? drawValues : drawHeat;
+        draw(g2, track.plot, { from: this.range.from, to: this.range.to, width: this.width, top, height }, ink);
         return;
       }
       const blocks = this.blocks(line);
@@ -2866,7 +2866,7 @@
           continue;
         }
         let pixel = PIXELS[colour];
-        if (this.lit && !this.lit(blocks[i4 + NAME], track))
+        if (this.highlighted && !this.highlighted(blocks[i4 + NAME], track))
           pixel = pixel & 16777215 | 939524096;
         pixels.fill(pixel, left, right);
         if (right - left > 3 && blocks[i4 + COUNT] === 1)
@@ -2898,7 +2898,7 @@
       }
     }
     nameOf(track, name) {
-      return (track.made ? track.made.names : this.info.names)[name];
+      return (track.plot ? track.plot.names : this.info.names)[name];
     }
     label(track, nameNumber, extra) {
       const name = this.nameOf(track, nameNumber);
@@ -2908,7 +2908,7 @@
         return `${name} on CPU ${extra}`;
       return name;
     }
-    // Records that the recording has not: a red line where they are missing, a box in the CPU's rows.
+    // Lost records: a red line at the time of each gap, and a box in the row of the CPU's events.
     drawLost(g2) {
       g2.strokeStyle = g2.fillStyle = RED;
       g2.setLineDash([3, 3]);
@@ -2928,12 +2928,12 @@
       g2.stroke();
       g2.setLineDash([]);
     }
-    // The line of a thread that arrows lead to: its states, else its first track.
+    // The first line of a track, to which arrows lead. Undefined if the track is not shown.
     threadLine(track) {
       return this.lines.find((l3) => l3.track === track && l3.row === 0);
     }
     // The critical path: a bar beneath the states of its threads.
-    drawPieces(g2, pinned) {
+    drawPath(g2, pinned) {
       g2.fillStyle = PATH;
       for (const piece of this.path) {
         const line = this.threadLine(piece.track);
@@ -3000,12 +3000,12 @@
         g2.fillText(text, x2 + 4, SCALE - 1, width - 8);
       }
     }
-    // The line at a place.
+    // The line at a height on the canvas.
     lineAt(y3) {
       const pinned = y3 < SCALE + this.layout.pinnedHeight;
       return y3 < SCALE ? void 0 : this.lines.find((l3) => l3.pinned === pinned && y3 >= this.y(l3) && y3 < this.y(l3) + l3.height);
     }
-    // The span at a place, the nearest within 3 pixels.
+    // The nearest span within 3 pixels of a point.
     spanAt(x2, y3) {
       const line = this.lineAt(y3), blocks = line && this.blocks(line);
       if (!line || !blocks)
@@ -3023,12 +3023,12 @@
         return null;
       return { track: line.track, row: line.row, start: blocks[best + START], length: blocks[best + LENGTH], name: blocks[best + NAME], count: blocks[best + COUNT], which: blocks[best + WHICH], extra: blocks[best + EXTRA] };
     }
-    // The span beside one in its row (`by` 1 or -1), all of them being asked for.
+    // The next (`by` 1) or previous (-1) span of the same row. Spans too short for the screen count, too.
     async neighbour(span, by) {
-      const { made } = this.tracks[span.track], end = span.start + span.length;
+      const { plot } = this.tracks[span.track], end = span.start + span.length;
       for (let reach = Math.max(1e3, span.length * 4); ; reach *= 16) {
         const from = by > 0 ? end : Math.max(0, span.start - reach), to = by > 0 ? end + reach : span.start;
-        const blocks = made ? query(made.rows[span.row], from, to, 0) : (await this.source.spans([[span.track, span.row]], from, to, 0))[0];
+        const blocks = plot ? query(plot.rows[span.row], from, to, 0) : (await this.source.spans([[span.track, span.row]], from, to, 0))[0];
         const at = [];
         for (let i5 = 0; i5 < blocks.length; i5 += WORDS)
           if (by > 0 ? blocks[i5 + START] > span.start || blocks[i5 + START] >= end && span.length : blocks[i5 + START] < span.start)
@@ -3075,8 +3075,8 @@
           const by = (from.x - x2) / this.width * (from.range.to - from.range.from);
           this.show(from.range.from + by, from.range.to + by);
         } else
-          this.events.pointed(this.spanAt(x2, y3), this.pointer, e3.clientX, e3.clientY);
-        this.want();
+          this.events.hovered(this.spanAt(x2, y3), this.pointer, e3.clientX, e3.clientY);
+        this.redraw();
       });
       c3.addEventListener("pointerup", (e3) => {
         const [x2, y3] = place2(e3);
@@ -3089,8 +3089,8 @@
       c3.addEventListener("pointercancel", () => from = null);
       c3.addEventListener("pointerleave", () => {
         this.pointer = null;
-        this.events.pointed(null, 0, 0, 0);
-        this.want();
+        this.events.hovered(null, 0, 0, 0);
+        this.redraw();
       });
       c3.addEventListener("contextmenu", (e3) => {
         e3.preventDefault();
@@ -3220,17 +3220,17 @@
     }
   };
 
-  // src/waking.ts
-  var MOST2 = 2e3;
-  var Waking = class {
+  // src/wakeups.ts
+  var MAX_PIECES = 2e3;
+  var Wakeups = class {
     constructor(source, info) {
       this.source = source;
       this.info = info;
       this.wakes = /* @__PURE__ */ new Map();
-      // by the thread that is woken
+      // events that woke a thread, by its tid
       this.states = /* @__PURE__ */ new Map();
     }
-    // The states of a thread; -1: they are not recorded.
+    // The number of the states track of a track's thread; -1: states were not recorded.
     statesOf(track) {
       const t3 = this.info.tracks[track];
       return this.info.tracks.findIndex((x2) => x2.kind === "states" && x2.id === t3.id && x2.pid === t3.pid && x2.file === t3.file);
@@ -3244,7 +3244,7 @@ and`));
       const wakes = this.wakes.get(tid), at = await wakes.number(ts + 1);
       return at ? (await wakes.list(at - 1, 1))[0] : null;
     }
-    // The arrow to a time at which a thread could run again.
+    // The arrow from the waker to the time at which a thread was woken; null if the waker is not known.
     async arrow(track, woken) {
       const states = this.statesOf(track), by = await this.waker(this.info.tracks[track].id, woken);
       if (!by || states < 0)
@@ -3263,8 +3263,8 @@ and`));
         }));
       return this.states.get(key);
     }
-    // What a thread's time from `from` to `to` was spent on: its own running, waiting for a CPU, and while
-    // it was blocked what the thread did that woke it, and so on.
+    // The critical path of a thread from `from` to `to`: its time running and waiting for a CPU. While it
+    // was blocked, the path goes on in the thread that woke it.
     async path(track, from, to) {
       const out = { pieces: [], arrows: [] };
       const first = this.statesOf(track);
@@ -3277,7 +3277,7 @@ and`));
     async follow(out, track, from, to, above) {
       for (const { start, end, name } of (await this.statesIn(track, from, to)).reverse()) {
         const [a3, b] = [Math.max(start, from), Math.min(end, to)];
-        if (a3 >= b || out.pieces.length >= MOST2)
+        if (a3 >= b || out.pieces.length >= MAX_PIECES)
           continue;
         const by = name === "blocked" && end <= to ? await this.waker(this.info.tracks[track].id, end) : null;
         const next = by && by[0] > start ? this.statesOf(by[3]) : -1;
@@ -3298,7 +3298,7 @@ and`));
       this.changed = changed;
       this.span = null;
       this.entry = -1;
-      // chosen in the list
+      // number of the chosen entry in the list; -1: none
       this.tab = "chosen";
       this.dialog = null;
       this.menu = null;
@@ -3308,14 +3308,14 @@ and`));
       this.base = null;
       // what `area` is compared with
       this.filter = { text: "", graph: false, list: true };
-      this.looking = { text: "", column: "any", how: "contains" };
+      this.searchInput = { text: "", column: "any", mode: "contains" };
       this.search = null;
       this.found = "";
       this.busy = "";
-      // what takes long
+      // the action that is running, for the bar
       this.problem = "";
       this.plots = [];
-      this.litTitle = "";
+      this.highlightedName = "";
       this.path = null;
       this.dark = matchMedia("(prefers-color-scheme: dark)").matches;
       this.failed = (error) => {
@@ -3327,10 +3327,10 @@ and`));
       this.listLength = info.list;
       this.range = { from: 0, to: info.duration };
       this.whole = { from: 0, to: info.duration + 1 };
-      this.waking = new Waking(source, info);
+      this.wakeups = new Wakeups(source, info);
     }
-    // Do what takes its time; what goes wrong is shown.
-    run(what, todo) {
+    // Run an action that takes time. The bar names it meanwhile; an error is shown.
+    runTask(what, todo) {
       this.busy = what;
       this.problem = "";
       this.changed();
@@ -3342,7 +3342,7 @@ and`));
     attach(canvas) {
       this.graph = new Graph(canvas, this.source, this.info, {
         moved: (r3) => this.moved(r3),
-        pointed: (span, _ts, x2, y3) => {
+        hovered: (span, _ts, x2, y3) => {
           this.card = span ? { span, x: x2, y: y3 } : null;
           this.changed();
         },
@@ -3364,8 +3364,8 @@ and`));
     moved(r3) {
       this.range = r3;
       const hash = `#t=${Math.round(r3.from)}-${Math.round(r3.to)}`;
-      clearTimeout(this.pushed);
-      this.pushed = setTimeout(() => location.hash !== hash && history.pushState(null, "", hash), 300);
+      clearTimeout(this.historyTimer);
+      this.historyTimer = setTimeout(() => location.hash !== hash && history.pushState(null, "", hash), 300);
       this.changed();
     }
     // -- choosing
@@ -3378,7 +3378,7 @@ and`));
       this.path = null;
       this.span = s3;
       this.tab = this.tab === "source" && s3 ? "source" : "chosen";
-      g2.want();
+      g2.redraw();
       this.changed();
       if (s3 && !this.info.reading)
         this.showWaker(s3);
@@ -3386,29 +3386,29 @@ and`));
     track(i4) {
       return this.graph.tracks[i4];
     }
-    // A time in which a thread was woken has an arrow from the thread that woke it.
+    // Of a state `woken`, or of one that ends with a wakeup: an arrow from the thread that woke this one.
     showWaker(s3) {
-      const track = this.track(s3.track), state = track.made ? "" : this.info.names[s3.name];
+      const track = this.track(s3.track), state = track.plot ? "" : this.info.names[s3.name];
       if (track.kind !== "states" || state !== "woken" && state !== "blocked")
         return;
-      this.waking.arrow(s3.track, state === "woken" ? s3.start : s3.start + s3.length).then((arrow) => {
+      this.wakeups.arrow(s3.track, state === "woken" ? s3.start : s3.start + s3.length).then((arrow) => {
         if (arrow && this.span === s3)
           this.graph.arrows = [arrow];
-        this.graph.want();
+        this.graph.redraw();
       }, this.failed);
     }
-    // The number in the list is asked for when a span of the graph is chosen.
+    // Choose a span of the graph, and find its entry in the list.
     clicked(s3, ts) {
       this.choose(s3, ts);
       if (!this.info.reading)
         this.list.number(s3 ? s3.start : ts).then((at) => this.pickAt(at, s3), this.failed);
     }
     goTo(s3) {
-      this.graph.layout.open(s3.track);
+      this.graph.layout.reveal(s3.track);
       this.clicked(s3, s3.start);
       this.graph.reveal(s3.start, s3.track, s3.row);
     }
-    // Of what begins at once, the entry that was clicked.
+    // Several entries may begin at the same time: choose the one of the span.
     async pickAt(at, s3) {
       for (const [i4, e3] of s3 ? (await this.list.list(at, 64)).entries() : []) {
         if (e3[0] !== s3.start)
@@ -3427,7 +3427,7 @@ and`));
       const [start, length, name, track, row, which, cpu] = e3;
       this.entry = at;
       this.choose({ track, row, start, length, name, count: 1, which, extra: isEvent(e3) ? which : cpu }, start);
-      this.graph.layout.open(track);
+      this.graph.layout.reveal(track);
       this.graph.reveal(start, track, row);
     }
     chooseArea(r3) {
@@ -3435,36 +3435,37 @@ and`));
       this.graph.area = r3;
       if (this.tab === "chosen" || this.tab === "notes" || this.tab === "source")
         this.tab = "table";
-      this.graph.want();
+      this.graph.redraw();
       this.changed();
     }
-    nothing() {
+    // Escape: close the dialog and the menu. Where none is open, clear what is chosen.
+    escape() {
       const g2 = this.graph;
       if (this.dialog || this.menu) {
         this.dialog = this.menu = null;
         return this.changed();
       }
-      g2.chosen = g2.lit = g2.area = null;
+      g2.chosen = g2.highlighted = g2.area = null;
       g2.markers = { a: null, b: null };
       g2.arrows = [];
       g2.path = [];
       this.path = null;
       this.span = this.area = null;
       this.entry = -1;
-      this.litTitle = this.problem = "";
-      g2.want();
+      this.highlightedName = this.problem = "";
+      g2.redraw();
       this.changed();
     }
-    // What the tables and graphs are about.
+    // The range of the tables and flame graphs: the chosen one, or the whole recording.
     get shown() {
       return this.area || this.whole;
     }
-    // -- going about
+    // -- moving
     zoom(factor) {
       const { from, to } = this.range, at = this.span ? this.span.start : (from + to) / 2;
       this.graph.zoom(factor, at >= from && at <= to ? at : (from + to) / 2);
     }
-    // The time of the span that is chosen.
+    // The time of the chosen span; null if it has no length.
     get chosen() {
       return this.span && this.span.length ? { from: this.span.start, to: this.span.start + this.span.length } : null;
     }
@@ -3473,13 +3474,13 @@ and`));
       if (s3)
         this.graph.show(s3.from - (s3.to - s3.from) * 0.05, s3.to + (s3.to - s3.from) * 0.05);
     }
-    async beside(by) {
+    async chooseBeside(by) {
       const next = this.span && await this.graph.neighbour(this.span, by);
       if (next)
         this.goTo(next);
     }
-    // The call around the chosen one, or the first one beneath it.
-    async deeper(by) {
+    // The caller of the chosen call (`by` -1), or the first call that it made (1).
+    async chooseDepth(by) {
       const s3 = this.span, line = s3 && this.graph.lines.find((l3) => l3.track === s3.track && l3.row === s3.row + by);
       if (!s3 || !line)
         return;
@@ -3490,11 +3491,11 @@ and`));
     }
     // -- searching
     async find(backward) {
-      const { text, column, how } = this.looking;
+      const { text, column, mode } = this.searchInput;
       if (!text)
         return;
       try {
-        const steps = searchSteps(text, column, how, this.info.first);
+        const steps = searchSteps(text, column, mode, this.info.first);
         const search = new Search(this.list, this.listLength, steps, () => this.showProgress());
         if (this.search)
           this.search.stopped = true;
@@ -3527,10 +3528,10 @@ and`));
       if (this.search)
         this.search.stopped = true;
     }
-    // The next call of the same function, or the next such event, on any track.
-    async same(backward) {
+    // The next call of the same function, or the next event of the same name, on any track.
+    async findSameName(backward) {
       const s3 = this.span;
-      if (!s3 || this.track(s3.track).made)
+      if (!s3 || this.track(s3.track).plot)
         return;
       const search = new Search(this.list, this.listLength, `event eq ${this.info.names[s3.name].split("\n")[0]}`, () => void 0);
       for (let at = this.entry, tries = 0; tries < 1e3; tries++) {
@@ -3548,9 +3549,9 @@ and`));
         const steps = parseFilter(text, this.info.first), those = this.source.filtered(steps);
         this.filter = { text, graph, list };
         this.problem = "";
-        this.graph.use(graph ? those : this.source);
+        this.graph.setSource(graph ? those : this.source);
         const shown = list ? those : this.source;
-        this.run("filtering", async () => {
+        this.runTask("filtering", async () => {
           const length = await shown.number(Number.MAX_SAFE_INTEGER);
           this.list = shown;
           this.listLength = length;
@@ -3561,7 +3562,7 @@ and`));
         this.failed(error);
       }
     }
-    narrow(more) {
+    addFilter(more) {
       const { text, graph, list } = this.filter;
       this.setFilter(andFilter(text, more), graph || !text, list);
     }
@@ -3586,67 +3587,67 @@ and`));
       this.graph.layOut();
     }
     showTracks(words) {
-      this.graph.layout.words = words;
+      this.graph.layout.titleFilter = words;
       this.graph.scroll = 0;
       this.graph.layOut();
     }
-    async addPlot(of) {
-      for (const made of await make(this.source, this.info, of))
-        this.graph.tracks.push({ kind: "made", file: 0, id: 0, pid: 0, stack: 0, name: made.title, rows: made.rows.map((r3) => r3.start.length), made });
-      this.plots = [...this.plots, of];
+    async addPlot(definition) {
+      for (const plot of await makePlots(this.source, this.info, definition))
+        this.graph.tracks.push({ kind: "plot", file: 0, id: 0, pid: 0, stack: 0, name: plot.title, rows: plot.rows.map((r3) => r3.start.length), plot });
+      this.plots = [...this.plots, definition];
       this.graph.scroll = 0;
       this.graph.layOut();
     }
-    plot(of) {
+    plot(definition) {
       this.dialog = null;
-      this.run(`making ${describe(of)}`, () => this.addPlot(of));
+      this.runTask(`making ${plotTitle(definition)}`, () => this.addPlot(definition));
     }
-    // -- what stands out
-    light(name) {
-      this.litTitle = name === null || this.litTitle === name ? "" : name;
-      this.graph.lit = this.litTitle ? (n2, track) => this.graph.nameOf(track, n2) === this.litTitle : null;
-      this.graph.want();
+    // -- highlighting and the critical path
+    highlight(name) {
+      this.highlightedName = name === null || this.highlightedName === name ? "" : name;
+      this.graph.highlighted = this.highlightedName ? (n2, track) => this.graph.nameOf(track, n2) === this.highlightedName : null;
+      this.graph.redraw();
       this.changed();
     }
-    critical() {
+    showCriticalPath() {
       const s3 = this.span;
       if (!s3 || !s3.length)
-        return this.failed(new Error("Choose a call or a state first: its critical path is which thread waited for which in that time."));
-      this.run("following wakeups", async () => {
-        this.path = await this.waking.path(s3.track, s3.start, s3.start + s3.length);
+        return this.failed(new Error("Choose a call or a state first: its critical path shows which thread waited for which in that time."));
+      this.runTask("following wakeups", async () => {
+        this.path = await this.wakeups.path(s3.track, s3.start, s3.start + s3.length);
         this.graph.path = this.path.pieces;
         this.graph.arrows = this.path.arrows;
         for (const { track } of this.path.pieces)
-          this.graph.layout.open(track);
+          this.graph.layout.reveal(track);
         this.tab = "chosen";
         this.graph.layOut();
       });
     }
-    // -- what is kept
-    note(text) {
+    // -- notes, the session, the picture
+    addNote(text) {
       const ts = this.span ? this.span.start : (this.range.from + this.range.to) / 2;
       this.graph.notes = [...this.graph.notes, { ts, text }].sort((a3, b) => a3.ts - b.ts);
       this.tab = "notes";
-      this.graph.want();
+      this.graph.redraw();
       this.changed();
     }
     setDark(dark) {
       this.dark = dark;
       document.documentElement.dataset.dark = dark ? "1" : "0";
-      this.graph.want();
+      this.graph.redraw();
       this.changed();
     }
     save() {
       const text = saveSession(this);
       if (this.info.session && this.source.save)
-        this.run("saving", () => this.source.save(text));
+        this.runTask("saving", () => this.source.save(text));
       else
         download("vestige-session.json", new Blob([text], { type: "application/json" }));
     }
     open(text) {
-      this.run("opening the session", () => openSession(this, text));
+      this.runTask("opening the session", () => openSession(this, text));
     }
-    picture() {
+    savePicture() {
       document.querySelector("canvas").toBlob((blob) => blob && download("vestige.png", blob));
     }
     // -- menus
@@ -3658,27 +3659,27 @@ and`));
     menuOf(span, track, ts) {
       const t3 = track >= 0 ? this.track(track) : null, items = [], { layout } = this.graph;
       const add2 = (title, run) => items.push({ title, run });
-      if (span && t3 && !t3.made && t3.kind !== "cpu" && t3.kind !== "states") {
+      if (span && t3 && !t3.plot && t3.kind !== "cpu" && t3.kind !== "states") {
         const name = this.info.names[span.name], short = name.length > 40 ? `${name.slice(0, 39)}…` : name;
-        add2(`Show only ${short}`, () => this.narrow(`event == ${quote(name)}`));
-        add2(`Hide ${short}`, () => this.narrow(`event != ${quote(name)}`));
+        add2(`Show only ${short}`, () => this.addFilter(`event == ${quote(name)}`));
+        add2(`Hide ${short}`, () => this.addFilter(`event != ${quote(name)}`));
         add2(`Search ${short}`, () => {
-          this.looking = { text: name, column: "event", how: "is" };
+          this.searchInput = { text: name, column: "event", mode: "is" };
           this.find(false);
         });
         if (t3.kind === "calls")
           add2(`Plot how long ${short} took`, () => this.plot({ kind: "heat", name }));
-        add2(`Light ${short}`, () => this.light(name));
+        add2(`Highlight ${short}`, () => this.highlight(name));
       }
-      if (t3 && !t3.made) {
+      if (t3 && !t3.plot) {
         const pid = t3.kind === "cpu" && span ? span.extra : isCpu(t3) ? -1 : t3.id, cpu = isCpu(t3) ? t3.id : t3.kind === "states" && span ? span.extra : -1;
         if (pid >= 0) {
-          add2(`Show only thread ${pid}`, () => this.narrow(`pid == ${pid}`));
-          add2(`Hide thread ${pid}`, () => this.narrow(`pid != ${pid}`));
+          add2(`Show only thread ${pid}`, () => this.addFilter(`pid == ${pid}`));
+          add2(`Hide thread ${pid}`, () => this.addFilter(`pid != ${pid}`));
         }
         if (cpu >= 0) {
-          add2(`Show only CPU ${cpu}`, () => this.narrow(`cpu == ${cpu}`));
-          add2(`Hide CPU ${cpu}`, () => this.narrow(`cpu != ${cpu}`));
+          add2(`Show only CPU ${cpu}`, () => this.addFilter(`cpu == ${cpu}`));
+          add2(`Hide CPU ${cpu}`, () => this.addFilter(`cpu != ${cpu}`));
         }
       }
       if (span && span.length) {
@@ -3688,10 +3689,10 @@ and`));
       if (span && span.length && t3 && (t3.kind === "calls" || t3.kind === "states"))
         add2("Critical path", () => {
           this.choose(span, span.start);
-          this.critical();
+          this.showCriticalPath();
         });
       if (t3) {
-        add2(layout.pinned.includes(track) ? "Let this track scroll" : "Pin this track", () => this.pin(track));
+        add2(layout.pinned.includes(track) ? "Unpin this track" : "Pin this track", () => this.pin(track));
         add2("Hide this track", () => this.hide([track], true));
       }
       if (this.filter.text)
@@ -3699,7 +3700,7 @@ and`));
       for (const which of ["a", "b"])
         add2(`Marker ${which.toUpperCase()} here`, () => {
           this.graph.markers[which] = span ? span.start : ts;
-          this.graph.want();
+          this.graph.redraw();
           this.changed();
         });
       return items;
@@ -3718,7 +3719,7 @@ and`));
   }
 
   // src/app.tsx
-  function App({ source, info, session, made }) {
+  function App({ source, info, session, ready }) {
     const canvas = A2(null);
     const pane = A2(null);
     const [, redraw] = h2((n2) => n2 + 1, 0);
@@ -3726,7 +3727,7 @@ and`));
     y2(() => {
       v3.attach(canvas.current);
       v3.setDark(v3.dark);
-      made(v3);
+      ready(v3);
       const watch = new ResizeObserver(() => {
         v3.graph.resize(pane.current.clientWidth, pane.current.clientHeight);
         redraw(0);
@@ -3742,7 +3743,7 @@ and`));
       };
     }, []);
     const g2 = v3.graph, view = pane.current?.clientHeight || 0;
-    return /* @__PURE__ */ u3("div", { class: "page", onClick: () => v3.menu && v3.nothing(), children: [
+    return /* @__PURE__ */ u3("div", { class: "page", onClick: () => v3.menu && v3.escape(), children: [
       g2 && /* @__PURE__ */ u3(Bar, { v: v3 }),
       v3.problem && /* @__PURE__ */ u3("p", { class: "problem", role: "alert", children: v3.problem }),
       notes(info).map((note) => /* @__PURE__ */ u3("p", { class: "note", role: "note", children: note })),
@@ -3763,7 +3764,7 @@ and`));
         )
       ] }),
       v3.card && /* @__PURE__ */ u3(HoverCard, { v: v3 }),
-      info.reading ? /* @__PURE__ */ u3("p", { class: "note", role: "status", children: "The recording is being read: the picture is coarse, and in a moment the list, the tables and the search are there." }) : /* @__PURE__ */ u3("section", { class: "below", children: [
+      info.reading ? /* @__PURE__ */ u3("p", { class: "note", role: "status", children: "The recording is being read: the picture is coarse. The list, the tables and the search come when all is read." }) : /* @__PURE__ */ u3("section", { class: "below", children: [
         /* @__PURE__ */ u3(List, { v: v3, source: v3.list, length: v3.listLength, chosen: v3.entry }),
         g2 && /* @__PURE__ */ u3(Panel, { v: v3 })
       ] }),
@@ -3773,7 +3774,7 @@ and`));
   }
   function onKey(v3, e3) {
     if (e3.key === "Escape")
-      return v3.nothing();
+      return v3.escape();
     const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(e3.target.tagName) && e3.target.type !== "checkbox";
     const key = keyOf(e3), todo = commands(v3).find((c3) => c3.keys.includes(key));
     if (!todo || e3.altKey || typing && !key.startsWith("ctrl+"))
@@ -3795,9 +3796,9 @@ and`));
     if (info.tooDeep)
       out.push(`${info.tooDeep} calls were nested too deep to be shown.`);
     if (info.leftOut)
-      out.push(`${info.leftOut} calls shorter than ${duration(info.shortest)} are left out, so that this page stays small. Tables and flame graphs are without them.`);
+      out.push(`${info.leftOut} calls shorter than ${duration(info.shortest)} are left out to keep this page small. Tables and flame graphs are without them.`);
     if (info.leftEvents)
-      out.push(`The last ${info.leftEvents} events are left out, so that this page stays small.`);
+      out.push(`The last ${info.leftEvents} events are left out to keep this page small.`);
     return out;
   }
   function Labels({ v: v3 }) {
@@ -3812,7 +3813,7 @@ and`));
       else
         labels.push({ track: line.track, top, height: line.height, pinned: line.pinned });
     }
-    const { heads, pinnedHeight } = g2.layout, from = SCALE + pinnedHeight;
+    const { groups, pinnedHeight } = g2.layout, from = SCALE + pinnedHeight;
     const label = ({ track, top, height, pinned }) => /* @__PURE__ */ u3(
       "div",
       {
@@ -3829,7 +3830,7 @@ and`));
     );
     return /* @__PURE__ */ u3("div", { class: "labels", role: "group", "aria-label": "Tracks", children: [
       labels.filter((l3) => !l3.pinned && l3.top + l3.height > from && l3.top < 5e3).map(label),
-      heads.filter((h3) => h3.top - g2.scroll > from - 18).map((h3) => /* @__PURE__ */ u3("button", { class: "group", "aria-expanded": !h3.closed, style: { top: `${h3.top - g2.scroll}px` }, onClick: () => v3.toggle(h3.key), children: [
+      groups.filter((h3) => h3.top - g2.scroll > from - 18).map((h3) => /* @__PURE__ */ u3("button", { class: "group", "aria-expanded": !h3.closed, style: { top: `${h3.top - g2.scroll}px` }, onClick: () => v3.toggle(h3.key), children: [
         h3.closed ? "▸" : "▾",
         " ",
         h3.title,
@@ -3954,12 +3955,12 @@ and`));
     G(null, place);
     place.textContent = "";
     let viewer;
-    const made = (v3) => {
+    const ready = (v3) => {
       viewer = v3;
       window.vestige = { viewer: v3, graph: v3.graph, source, info };
     };
     const now = info.reading ? "" : session;
-    G(/* @__PURE__ */ u3(App, { source, info, session: now, made }), place);
+    G(/* @__PURE__ */ u3(App, { source, info, session: now, ready }), place);
     if (info.live || info.reading)
       follow(source, await source.generation(), info.reading ? READING_MS : LIVE_MS, () => info.reading && session ? session : viewer ? saveSession(viewer) : "");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page: bar, timeline, list and panel, and the keys.
+// The page: bar, timeline, list, panel and dialogs; and the handling of keys.
 import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { Bar } from "./bar";
 import { commands, keyOf } from "./commands";
@@ -16,11 +16,11 @@ import { Viewer } from "./viewer";
 interface AppProps {
   source: Source;
   info: Info;
-  session: string; // to begin with; "" none
-  made(viewer: Viewer): void;
+  session: string; // a saved session to open; "": none
+  ready(viewer: Viewer): void;
 }
 
-export function App({ source, info, session, made }: AppProps) {
+export function App({ source, info, session, ready: ready }: AppProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const pane = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
@@ -29,7 +29,7 @@ export function App({ source, info, session, made }: AppProps) {
   useEffect(() => {
     v.attach(canvas.current!);
     v.setDark(v.dark);
-    made(v);
+    ready(v);
     const watch = new ResizeObserver(() => {
       v.graph.resize(pane.current!.clientWidth, pane.current!.clientHeight);
       redraw(0);
@@ -46,7 +46,7 @@ export function App({ source, info, session, made }: AppProps) {
 
   const g = v.graph as Graph | undefined, view = pane.current?.clientHeight || 0;
   return (
-    <div class="page" onClick={() => v.menu && v.nothing()}>
+    <div class="page" onClick={() => v.menu && v.escape()}>
       {g && <Bar v={v} />}
       {v.problem && <p class="problem" role="alert">{v.problem}</p>}
       {notes(info).map((note) => <p class="note" role="note">{note}</p>)}
@@ -59,7 +59,7 @@ export function App({ source, info, session, made }: AppProps) {
           value={g ? g.scroll : 0} onInput={(e) => g!.scrollTo(Number(e.currentTarget.value))} />
       </main>
       {v.card && <HoverCard v={v} />}
-      {info.reading ? <p class="note" role="status">The recording is being read: the picture is coarse, and in a moment the list, the tables and the search are there.</p> : (
+      {info.reading ? <p class="note" role="status">The recording is being read: the picture is coarse. The list, the tables and the search come when all is read.</p> : (
         <section class="below">
           <List v={v} source={v.list} length={v.listLength} chosen={v.entry} />
           {g && <Panel v={v} />}
@@ -72,7 +72,7 @@ export function App({ source, info, session, made }: AppProps) {
 }
 
 function onKey(v: Viewer, e: KeyboardEvent) {
-  if (e.key === "Escape") return v.nothing();
+  if (e.key === "Escape") return v.escape();
   const typing = ["INPUT", "TEXTAREA", "SELECT"].includes((e.target as HTMLElement).tagName) && (e.target as HTMLInputElement).type !== "checkbox";
   const key = keyOf(e), todo = commands(v).find((c) => c.keys.includes(key));
   if (!todo || e.altKey || (typing && !key.startsWith("ctrl+"))) return;
@@ -87,14 +87,14 @@ function chosenText(v: Viewer): string {
   return `Chosen: ${v.graph.label(track, s.name, s.extra)}, ${trackTitle(track)}${s.length ? `, ${duration(s.length)}` : ""}.`;
 }
 
-// What the picture does not show.
+// Notes on what the picture lacks: lost records, calls left out.
 function notes(info: Info): string[] {
   const out: string[] = [];
   const lost = info.lost.reduce((sum, [, , nr]) => (nr < 0 ? sum : sum + nr), 0);
   if (info.lost.length) out.push(`Records were lost in ${info.lost.length} places${lost ? ` (at least ${lost})` : ""}: red lines. Counts and times are too low.`);
   if (info.tooDeep) out.push(`${info.tooDeep} calls were nested too deep to be shown.`);
-  if (info.leftOut) out.push(`${info.leftOut} calls shorter than ${duration(info.shortest)} are left out, so that this page stays small. Tables and flame graphs are without them.`);
-  if (info.leftEvents) out.push(`The last ${info.leftEvents} events are left out, so that this page stays small.`);
+  if (info.leftOut) out.push(`${info.leftOut} calls shorter than ${duration(info.shortest)} are left out to keep this page small. Tables and flame graphs are without them.`);
+  if (info.leftEvents) out.push(`The last ${info.leftEvents} events are left out to keep this page small.`);
   return out;
 }
 
@@ -114,7 +114,7 @@ function Labels({ v }: { v: Viewer }) {
     if (last && last.track === line.track) last.height = top + line.height - last.top;
     else labels.push({ track: line.track, top, height: line.height, pinned: line.pinned });
   }
-  const { heads, pinnedHeight } = g.layout, from = SCALE + pinnedHeight;
+  const { groups, pinnedHeight } = g.layout, from = SCALE + pinnedHeight;
   const label = ({ track, top, height, pinned }: Label) => (
     <div class={`label${isCpu(g.tracks[track]) ? " cpu" : ""}${pinned ? " pinned" : ""}`} key={track} title={trackTitle(g.tracks[track])} style={{ top: `${top}px`, height: `${height}px` }}
       onContextMenu={(e) => {
@@ -125,7 +125,7 @@ function Labels({ v }: { v: Viewer }) {
   return (
     <div class="labels" role="group" aria-label="Tracks">
       {labels.filter((l) => !l.pinned && l.top + l.height > from && l.top < 5000).map(label)}
-      {heads.filter((h) => h.top - g.scroll > from - 18).map((h) => (
+      {groups.filter((h) => h.top - g.scroll > from - 18).map((h) => (
         <button class="group" key={h.key} aria-expanded={!h.closed} style={{ top: `${h.top - g.scroll}px` }} onClick={() => v.toggle(h.key)}>
           {h.closed ? "▸" : "▾"} {h.title}{h.closed ? ` (${h.tracks})` : ""}
         </button>

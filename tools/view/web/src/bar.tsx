@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The bar: search, filter, tracks, markers, and what else is done often.
+// The bar at the top: search, filter, tracks, markers, and other frequent actions.
 import { useState } from "preact/hooks";
-import { How, SEARCH_COLUMNS, SearchColumn } from "./filter";
+import { SearchMode, SEARCH_COLUMNS, SearchColumn } from "./filter";
 import { clockTime, duration } from "./format";
 import type { Viewer } from "./viewer";
 
@@ -20,9 +20,9 @@ export function Bar({ v }: { v: Viewer }) {
       <FilterBox v={v} />
       <label>
         Tracks
-        <input type="search" value={g.layout.words} onInput={(e) => v.showTracks(e.currentTarget.value)} aria-label="Show only tracks with this text" />
+        <input type="search" value={g.layout.titleFilter} onInput={(e) => v.showTracks(e.currentTarget.value)} aria-label="Show only tracks with this text" />
       </label>
-      <button onClick={dialog("plots")} aria-expanded={v.dialog === "plots"}>Tracks…</button>
+      <button onClick={dialog("tracks")} aria-expanded={v.dialog === "tracks"}>Tracks…</button>
       <button onClick={dialog("newplot")} aria-expanded={v.dialog === "newplot"}>Add plot…</button>
       <button onClick={() => v.zoom(0.7)} aria-label="Zoom in">+</button>
       <button onClick={() => v.zoom(1.4)} aria-label="Zoom out">−</button>
@@ -50,24 +50,24 @@ export function Bar({ v }: { v: Viewer }) {
 }
 
 function SearchBox({ v }: { v: Viewer }) {
-  const { looking } = v;
-  const set = (what: Partial<typeof looking>) => {
-    v.looking = { ...looking, ...what };
+  const { searchInput: input } = v;
+  const set = (what: Partial<typeof input>) => {
+    v.searchInput = { ...input, ...what };
     v.found = "";
     v.changed();
   };
   return (
     <span class="box" role="search">
       <label for="search">Search</label>
-      <select aria-label="Column to search" value={looking.column} onChange={(e) => set({ column: e.currentTarget.value as SearchColumn })}>
+      <select aria-label="Column to search" value={input.column} onChange={(e) => set({ column: e.currentTarget.value as SearchColumn })}>
         {SEARCH_COLUMNS.map((c) => <option value={c}>{COLUMN_TITLES[c]}</option>)}
       </select>
-      <select aria-label="How it is to match" value={looking.how} disabled={looking.column === "expression"} onChange={(e) => set({ how: e.currentTarget.value as How })}>
+      <select aria-label="How it is to match" value={input.mode} disabled={input.column === "expression"} onChange={(e) => set({ mode: e.currentTarget.value as SearchMode })}>
         <option value="contains">contains</option>
         <option value="is">full match</option>
         <option value="lacks">does not have</option>
       </select>
-      <input id="search" type="search" value={looking.text} onInput={(e) => set({ text: e.currentTarget.value })}
+      <input id="search" type="search" value={input.text} onInput={(e) => set({ text: e.currentTarget.value })}
         onKeyDown={(e) => e.key === "Enter" && v.find(e.shiftKey)} aria-label="Search names and texts" />
       <button onClick={() => v.find(true)} aria-label="Previous match">◀</button>
       <button onClick={() => v.find(false)} aria-label="Next match">▶</button>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls by their callers as a tree, and what can be done with it.
+// The call tree, and its transforms: focus, merge, collapse, invert.
 import type { FlameRow } from "./source";
 
 export interface TreeNode {
@@ -11,7 +11,7 @@ export interface TreeNode {
 }
 
 export interface Transform {
-  kind: "focus" | "merge" | "collapse"; // a function alone; a function left out; calls of itself as one
+  kind: "focus" | "merge" | "collapse"; // focus: keep one function; merge: leave one out, its time goes to the caller; collapse: a recursion as one call
   name: number;
 }
 
@@ -69,11 +69,11 @@ export function transformed(tree: TreeNode, transforms: Transform[]): TreeNode {
   }, tree);
 }
 
-// From each function to its callers.
+// The tree turned round: from each function to its callers.
 export function inverted(tree: TreeNode): TreeNode {
   const to = node(-1);
   paths(tree, (path, self, calls) => add(to, [...path].reverse(), self, calls));
-  // calls are those of the function that is above
+  // add() counted calls at the end of a path: sum them up to the function at its begin
   const fill = (at: TreeNode): number => (at.calls += at.children.reduce((sum, c) => sum + fill(c), 0));
   to.children.forEach(fill);
   return to;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What is chosen: its facts, how long all calls of its function took, what it waited for.
+// The chosen span: its properties, its critical path, how long all calls of its function took.
 import { useEffect, useState } from "preact/hooks";
 import { clockTime, duration } from "./format";
 import { isEvents, trackTitle } from "./layout";
-import { timesOf } from "./made";
+import { plotTimes } from "./plots";
 import type { FunctionTimes } from "./source";
 import type { Viewer } from "./viewer";
 
@@ -11,7 +11,7 @@ export function ChosenPanel({ v }: { v: Viewer }) {
   const { span, info } = v;
   if (!span) return <p class="hint">Click a call or an event. Drag with Shift for a range.</p>;
   const track = v.graph.tracks[span.track];
-  if (track.made) return <MadePanel v={v} />;
+  if (track.plot) return <PlotPanel v={v} />;
   const object = info.objects[span.name];
   const facts: [string, string][] = [
     [track.kind === "calls" ? "Function" : track.kind === "states" ? "State" : "Event", info.names[span.name]],
@@ -24,7 +24,7 @@ export function ChosenPanel({ v }: { v: Viewer }) {
   if (track.kind === "calls") facts.push(["Depth", String(span.row)]);
   if (track.kind === "cpu") facts.push(["Thread", String(span.extra)]);
   if (track.kind === "states" || (track.kind === "calls" && (span.extra | 0) >= 0)) facts.push(["CPU", String(span.extra)]);
-  if (span.count > 1) facts.push(["Together", isEvents(track) ? `${span.count} events in ${duration(span.length)}: this is one of them` : `${span.count} are too short to be shown apart: this is the longest's name`]);
+  if (span.count > 1) facts.push(["Together", isEvents(track) ? `${span.count} events in ${duration(span.length)}: this is one of them` : `${span.count} spans, too short to be drawn apart: this is the longest one's name`]);
   return (
     <>
       <dl class="facts">
@@ -35,7 +35,7 @@ export function ChosenPanel({ v }: { v: Viewer }) {
           </>
         ))}
       </dl>
-      {span.length > 0 && (track.kind === "calls" || track.kind === "states") && <p class="hint"><button onClick={() => v.critical()}>Critical path</button></p>}
+      {span.length > 0 && (track.kind === "calls" || track.kind === "states") && <p class="hint"><button onClick={() => v.showCriticalPath()}>Critical path</button></p>}
       {v.path && <PathPanel v={v} />}
       {track.kind === "calls" && <TimesPanel v={v} name={span.name} />}
     </>
@@ -64,14 +64,14 @@ function PathPanel({ v }: { v: Viewer }) {
   );
 }
 
-// A track that the user made: how long its spans are.
-function MadePanel({ v }: { v: Viewer }) {
-  const span = v.span!, track = v.graph.tracks[span.track], { from, to } = v.shown, times = timesOf(track.made!, from, to);
+// A span of a plot: its properties, and how long the plot's spans are.
+function PlotPanel({ v }: { v: Viewer }) {
+  const span = v.span!, track = v.graph.tracks[span.track], { from, to } = v.shown, times = plotTimes(track.plot!, from, to);
   return (
     <>
       <dl class="facts">
         <dt>Track</dt><dd>{trackTitle(track)}</dd>
-        <dt>Of</dt><dd>{track.made!.names[span.name]}</dd>
+        <dt>Name</dt><dd>{track.plot!.names[span.name]}</dd>
         <dt>Time</dt><dd>{clockTime(v.info.first, span.start)}</dd>
         <dt>Length</dt><dd>{duration(span.length)}</dd>
       </dl>
@@ -79,7 +79,7 @@ function MadePanel({ v }: { v: Viewer }) {
       <ol class="longest">
         {times.longest.map(({ row, i, start, length }) => (
           <li>
-            <button onClick={() => v.goTo({ ...span, row, start, length, name: track.made!.rows[row].name[i], count: 1, which: i })}>{duration(length)} at {clockTime(v.info.first, start)}</button>
+            <button onClick={() => v.goTo({ ...span, row, start, length, name: track.plot!.rows[row].name[i], count: 1, which: i })}>{duration(length)} at {clockTime(v.info.first, start)}</button>
           </li>
         ))}
       </ol>

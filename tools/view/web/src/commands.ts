@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All that can be done without the mouse: one table for the keys, the palette and the help.
+// All commands: one table for the keys, the palette and the help.
 import { trackTitle } from "./layout";
 import type { Viewer } from "./viewer";
 
@@ -35,12 +35,12 @@ export function commands(v: Viewer): Command[] {
   add("Scroll tracks down", ["ArrowDown"], () => g.scrollTo(g.scroll + 40));
   add("Show the whole recording", ["0"], () => g.show(0, v.info.duration));
   add("Zoom to what is chosen, or to the range", ["f"], () => v.fit());
-  add("Next call of the same function", ["n"], () => v.same(false));
-  add("Previous call of the same function", ["p"], () => v.same(true));
-  add("Next in the same row", [".", "shift+ArrowRight"], () => v.beside(1));
-  add("Previous in the same row", [",", "shift+ArrowLeft"], () => v.beside(-1));
-  add("To the caller", ["shift+ArrowUp"], () => v.deeper(-1));
-  add("To the first call beneath", ["shift+ArrowDown"], () => v.deeper(1));
+  add("Next call of the same function", ["n"], () => v.findSameName(false));
+  add("Previous call of the same function", ["p"], () => v.findSameName(true));
+  add("Next in the same row", [".", "shift+ArrowRight"], () => v.chooseBeside(1));
+  add("Previous in the same row", [",", "shift+ArrowLeft"], () => v.chooseBeside(-1));
+  add("To the caller", ["shift+ArrowUp"], () => v.chooseDepth(-1));
+  add("To the first call beneath", ["shift+ArrowDown"], () => v.chooseDepth(1));
   add("Menu of what is chosen", ["ContextMenu", "shift+F10"], () => v.openMenu(v.span, v.span ? v.span.track : -1, v.range.from, 300, 120));
   add("The next click sets the other marker", ["m"], () => {
     v.marker = v.marker === "a" ? "b" : "a";
@@ -50,12 +50,12 @@ export function commands(v: Viewer): Command[] {
     const { a, b } = g.markers;
     if (a !== null && b !== null && a !== b) v.chooseArea({ from: Math.min(a, b), to: Math.max(a, b) });
   });
-  add("Critical path of what is chosen", ["c"], () => v.critical());
+  add("Critical path of what is chosen", ["c"], () => v.showCriticalPath());
   add("Search", ["/"], () => document.querySelector<HTMLInputElement>("#search")!.focus());
   add("Filter", ["\\"], () => document.querySelector<HTMLInputElement>("#filter")!.focus());
   add("Choose events, threads and CPUs to show", [], dialog("filter"));
   add("No filter", [], () => v.setFilter(""));
-  add("Choose tracks", ["t"], dialog("plots"));
+  add("Choose tracks", ["t"], dialog("tracks"));
   add("Add a plot", ["l"], dialog("newplot"));
   add("Add tracks of waits for locks", [], () => v.plot({ kind: "locks" }));
   add("Add tracks of the holders of locks", [], () => v.plot({ kind: "held" }));
@@ -73,7 +73,7 @@ export function commands(v: Viewer): Command[] {
   add("Source of the chosen function", ["8"], tab("source"));
   add("Save the session", ["ctrl+s"], () => v.save());
   add("Open a session", ["ctrl+o"], () => document.querySelector<HTMLInputElement>("#session")!.click());
-  add("Save the picture as PNG", [], () => v.picture());
+  add("Save the picture as PNG", [], () => v.savePicture());
   add("Compose a command that cuts the range out as a trace.dat", [], dialog("cut"));
   add("Compose a command that records", [], dialog("record"));
   add("Dark or light", [], () => v.setDark(!v.dark));
@@ -82,13 +82,13 @@ export function commands(v: Viewer): Command[] {
   return out;
 }
 
-// The commands, and each track to go to.
+// The entries of the palette: all commands, and "Go to" for each track.
 export function paletteEntries(v: Viewer): Command[] {
   return [
     ...commands(v),
     ...v.graph.tracks.map((track, i): Command => ({
       title: `Go to ${trackTitle(track)}`, keys: [], run: () => {
-        v.graph.layout.open(i);
+        v.graph.layout.reveal(i);
         v.graph.layOut();
         v.graph.reveal((v.range.from + v.range.to) / 2, i, 0);
       },

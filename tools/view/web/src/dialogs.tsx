@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// What opens above the timeline: help, commands, choice of tracks, new plots, filters by lists, and the
-// commands that record, and that cut a part out.
+// The dialogs: help, palette, choice of tracks, new plots, filters by lists, and the two that compose a
+// command for the terminal: to record, and to cut out a part.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { commands, keyTitle, paletteEntries } from "./commands";
 import { quote } from "./filter";
 import { clockTime } from "./format";
 import { isCpu, trackTitle } from "./layout";
-import type { Definition } from "./made";
+import type { PlotDefinition } from "./plots";
 import type { Viewer } from "./viewer";
 
 export function Dialogs({ v }: { v: Viewer }) {
   switch (v.dialog) {
     case "help": return <Help v={v} />;
     case "palette": return <Palette v={v} />;
-    case "plots": return <Tracks v={v} />;
+    case "tracks": return <Tracks v={v} />;
     case "newplot": return <NewPlot v={v} />;
     case "filter": return <FilterLists v={v} />;
     case "cut": return <Cut v={v} />;
@@ -24,7 +24,7 @@ export function Dialogs({ v }: { v: Viewer }) {
 
 function Box({ v, title, children }: { v: Viewer; title: string; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
-  // at once: the next keys are for it
+  // before the next key, which is for the dialog
   useLayoutEffect(() => {
     box.current!.querySelector<HTMLElement>("input, button, select")?.focus();
   }, []);
@@ -32,7 +32,7 @@ function Box({ v, title, children }: { v: Viewer; title: string; children: Compo
     <div class="dialog" role="dialog" aria-label={title} ref={box}>
       <h2>{title}</h2>
       {children}
-      <button class="close" aria-label="Close" onClick={() => v.nothing()}>✕</button>
+      <button class="close" aria-label="Close" onClick={() => v.escape()}>✕</button>
     </div>
   );
 }
@@ -92,8 +92,8 @@ function Palette({ v }: { v: Viewer }) {
 
 const KINDS: [string, (v: Viewer, i: number) => boolean][] = [
   ["CPUs", (v, i) => isCpu(v.graph.tracks[i])],
-  ["Threads", (v, i) => !isCpu(v.graph.tracks[i]) && !v.graph.tracks[i].made],
-  ["Plots", (v, i) => !!v.graph.tracks[i].made],
+  ["Threads", (v, i) => !isCpu(v.graph.tracks[i]) && !v.graph.tracks[i].plot],
+  ["Plots", (v, i) => !!v.graph.tracks[i].plot],
 ];
 
 function Tracks({ v }: { v: Viewer }) {
@@ -130,7 +130,7 @@ function NewPlot({ v }: { v: Viewer }) {
   const [pair, setPair] = useState({ from: "sched_waking", to: "sched_switch", by: "pid=next_pid" });
   const [field, setField] = useState({ events: "event == sched_stat_runtime", field: "runtime" });
   const [name, setName] = useState("");
-  const add = (of: Definition) => v.plot(of);
+  const add = (definition: PlotDefinition) => v.plot(definition);
   const asEvent = (text: string) => (/^[\w:]+$/.test(text) ? `event == ${text}` : text);
   const input = (label: string, value: string, set: (value: string) => void, list?: string) => (
     <label>{label}<input class="wide" list={list} value={value} onInput={(e) => set(e.currentTarget.value)} /></label>
@@ -162,7 +162,7 @@ function NewPlot({ v }: { v: Viewer }) {
   );
 }
 
-// Filters by lists of events, threads and CPUs, which end as one expression.
+// A filter by lists of events, threads and CPUs; Apply makes one expression of them.
 function FilterLists({ v }: { v: Viewer }) {
   const { info } = v;
   const used = (kinds: string[]) => info.tracks.filter((t) => kinds.includes(t.kind));
@@ -207,12 +207,12 @@ function FilterLists({ v }: { v: Viewer }) {
   );
 }
 
-// A word as a shell takes it.
+// A word quoted for a shell.
 function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
 }
 
-// The page starts nothing: it says what to type.
+// The page starts no program: it composes the command.
 function Record({ v }: { v: Viewer }) {
   const [tracer, setTracer] = useState("function_graph");
   const [events, setEvents] = useState("sched");
@@ -240,11 +240,11 @@ function Record({ v }: { v: Viewer }) {
   );
 }
 
-// A part of the recording as a file of its own. The server writes no recording, so this says what to type.
+// Compose the command that cuts out a part of the recording: the server writes no recordings.
 function Cut({ v }: { v: Viewer }) {
   const [output, setOutput] = useState("part.dat");
   const { files, offsets, first } = v.info, { from, to } = v.area || v.chosen || v.range, many = files.length > 1;
-  // times of a file lack the offset that was added to them; both ends of a call are in
+  // a file's own times: without the offset that was added. Rounded outward, so that both ends of a call are in
   const time = (ns: number, file: number) => clockTime(first, Math.max(ns - offsets[file], -Number(first)));
   const name = (file: number) => shellWord(many ? `${file + 1}-${output}` : output);
   const line = files.map((path, i) => `vestige split -i ${shellWord(path)} -o ${name(i)} ${time(Math.floor(from), i)} ${time(Math.ceil(to), i)}`).join(" && ");

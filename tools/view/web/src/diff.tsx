@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two ranges beside each other: what took longer in which. With several files on one timeline each
-// file is a range, too.
+// Comparison of two ranges: the self time of each function in both. With several files on one timeline,
+// each file is a side.
 import { useEffect, useState } from "preact/hooks";
 import { clockTime, duration } from "./format";
 import type { Range } from "./graph";
@@ -52,7 +52,7 @@ export function DiffPanel({ v }: { v: Viewer }) {
           <thead><tr><th scope="col">Function</th><th scope="col">A self</th><th scope="col">B self</th><th scope="col">B − A</th><th scope="col">A calls</th><th scope="col">B calls</th></tr></thead>
           <tbody>
             {rows.slice(0, 500).map((r) => (
-              <tr onClick={() => v.light(r.name)} class={v.litTitle === r.name ? "lit" : ""}>
+              <tr onClick={() => v.highlight(r.name)} class={v.highlightedName === r.name ? "lit" : ""}>
                 <td title={r.name}><button>{r.name}</button></td>
                 <td>{duration(r.a)}</td><td>{duration(r.b)}</td>
                 <td class={r.b > r.a ? "more" : "less"}>{r.b > r.a ? "+" : ""}{duration(r.b - r.a)}</td>

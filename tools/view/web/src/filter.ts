@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The language of filters and of the search, made into the steps that tools/view/match.h describes:
 //	event == sched_switch && prev_pid == 3 || task ~ "work*" && length > 10us
-// A word by itself is looked for in the event and the info.
+// A single word is searched in the event's name and in the info.
 
 const COLUMNS = ["event", "info", "task", "pid", "cpu", "time", "latency", "length", "depth"];
 const OPERATORS: Record<string, string> = { "==": "eq", "=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "glob", contains: "has", lacks: "lacks" };
@@ -28,7 +28,7 @@ function tokens(text: string): Token[] {
   return out;
 }
 
-// A step on its own line; a name with a line's end in it is compared up to there.
+// A step is one line: of a value with a newline only the part before it is compared.
 export function step(column: string, op: string, value: string): string {
   return `${column} ${op} ${value.split("\n")[0]}`;
 }
@@ -39,7 +39,7 @@ export function nanoseconds(text: string): number {
   return Math.round(Number(m[1]) * UNITS[m[2]]);
 }
 
-// A time of the list, in seconds, as ns since the first.
+// A time as the list shows it, in seconds, to ns since the recording's first time.
 function sinceFirst(text: string, first: string): number {
   const m = /^(\d+)(?:\.(\d{1,9}))?$/.exec(text);
   if (!m) throw new Error(`“${text}” is no time: seconds as the list has them, 12.345678901.`);
@@ -50,7 +50,7 @@ function comparison(column: string, op: string, value: string, first: string): s
   const known = COLUMNS.includes(column.toLowerCase()) ? column.toLowerCase() : `.${column}`;
   if (known === "length" && !["has", "lacks", "glob"].includes(op)) return [step(known, op, String(nanoseconds(value)))];
   if (known === "time" && !["has", "lacks", "glob"].includes(op)) return [step(known, op, String(sinceFirst(value, first)))];
-  // sched_switch is sched:sched_switch, too
+  // sched_switch matches sched:sched_switch, too
   if (known === "event" && !value.includes(":") && (op === "eq" || op === "ne")) {
     const both = [step(known, "eq", value), step(known, "glob", `*:${value.replace(/[*?[\\]/g, "\\$&")}`), "or"];
     return op === "eq" ? both : [...both, "not"];
@@ -58,7 +58,7 @@ function comparison(column: string, op: string, value: string, first: string): s
   return [step(known, op, value)];
 }
 
-// The steps of an expression; "" of an empty one. Throws an Error that says what is wrong.
+// The steps of an expression; "" for an empty one. Throws an Error with the reason.
 export function parseFilter(text: string, first: string): string {
   const all = tokens(text);
   let at = 0;
@@ -94,25 +94,25 @@ export function parseFilter(text: string, first: string): string {
   return steps.join("\n");
 }
 
-export type How = "contains" | "is" | "lacks";
+export type SearchMode = "contains" | "is" | "lacks";
 export const SEARCH_COLUMNS = ["any", "event", "info", "task", "pid", "cpu", "latency", "expression"] as const;
 export type SearchColumn = (typeof SEARCH_COLUMNS)[number];
 
 // The steps of a search in a column.
-export function searchSteps(text: string, column: SearchColumn, how: How, first: string): string {
+export function searchSteps(text: string, column: SearchColumn, mode: SearchMode, first: string): string {
   if (column === "expression") return parseFilter(text, first);
-  const op = { contains: "has", is: "eq", lacks: "lacks" }[how];
-  if (column !== "any") return how === "is" ? comparison(column, op, text, first).join("\n") : step(column, op, text);
-  const any = ["event", "info", "task"].map((c) => (how === "is" ? comparison(c, "eq", text, first).join("\n") : step(c, "has", text)));
-  return [any[0], any[1], "or", any[2], "or", ...(how === "lacks" ? ["not"] : [])].join("\n");
+  const op = { contains: "has", is: "eq", lacks: "lacks" }[mode];
+  if (column !== "any") return mode === "is" ? comparison(column, op, text, first).join("\n") : step(column, op, text);
+  const any = ["event", "info", "task"].map((c) => (mode === "is" ? comparison(c, "eq", text, first).join("\n") : step(c, "has", text)));
+  return [any[0], any[1], "or", any[2], "or", ...(mode === "lacks" ? ["not"] : [])].join("\n");
 }
 
-// A value as the language has it.
+// A value quoted for the filter language.
 export function quote(text: string): string {
   return /^[\w.:/-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-// One more condition beside those that are there.
+// A filter with one more condition.
 export function andFilter(text: string, more: string): string {
   if (!text.trim()) return more;
   return `${text.includes("||") ? `(${text.trim()})` : text.trim()} && ${more}`;

@@ -15,7 +15,7 @@ interface Box {
 
 const FLAME_LINE = 18;
 
-// Boxes of the flame graph, the widest first beneath each caller; what is too thin is left out.
+// Boxes of the flame graph, the widest first beneath each caller. Boxes below 0.1 % are left out.
 function flameBoxes(rows: FlameRow[], root: number): Box[] {
   const children: number[][] = [];
   rows.forEach(([caller], i) => (children[caller] = children[caller] || []).push(i + 1));
@@ -56,7 +56,7 @@ export function FlamePanel({ v }: { v: Viewer }) {
               style={{ left: `${left * 100}%`, width: `${width * 100}%`, top: `${depth * FLAME_LINE}px`, background: node ? COLOURS[colourNumber(row[1])] : "#ccc" }}
               onClick={() => {
                 setRoot(node === root ? 0 : node);
-                v.light(node ? name : null);
+                v.highlight(node ? name : null);
               }}>
               {name}
             </button>

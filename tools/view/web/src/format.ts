@@ -3,14 +3,14 @@
 
 const UNITS: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "us"]];
 
-// A length of time: 1.234 ms. Of `step` ns and less nothing is shown.
+// A length of time: 1.234 ms.
 export function duration(ns: number): string {
   for (const [unit, name] of UNITS)
     if (Math.abs(ns) >= unit) return `${(ns / unit).toFixed(3)} ${name}`;
   return `${Math.round(ns)} ns`;
 }
 
-// A time on the scale, with as many digits as `step` has need of.
+// A time on the scale, with enough digits to tell marks `step` ns apart.
 export function tick(ns: number, step: number): string {
   const [unit, name] = UNITS.find(([u]) => Math.abs(ns) >= u || step >= u) || [1, "ns"];
   const digits = Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
@@ -35,9 +35,9 @@ function channel(n: number, hue: number, saturation: number, light: number): num
   return Math.round(255 * (light - saturation * Math.min(light, 1 - light) * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
 }
 
-// As a canvas' pixels have it, on a little-endian machine: ABGR.
+// The colours as pixels of a canvas, on a little-endian machine: ABGR.
 export const PIXELS = new Uint32Array(HUES * 3);
-// The names on them are #101418: WCAG asks for a contrast of 4.5, and the darkest has 4.9.
+// The same for CSS. Names are drawn on them in #101418: WCAG asks for a contrast of 4.5, and the darkest has 4.9.
 export const COLOURS: string[] = [];
 for (let i = 0; i < HUES * 3; i++) {
   const hue = ((i % HUES) * 360) / HUES, light = [0.72, 0.66, 0.8][Math.floor(i / HUES)];

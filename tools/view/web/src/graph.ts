@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The timeline: one canvas for all tracks. A row is drawn as one line of pixels that is stretched to
-// the row's height, which costs a tenth of a rectangle a span.
+// The timeline: one canvas for all tracks. A row is drawn as one line of pixels, which is stretched to
+// the row's height. That costs a tenth of drawing a rectangle for each span.
 import { COLOURS, PIXELS, colourNumber, tick } from "./format";
 import { Drawn, Layout, Line, SCALE } from "./layout";
 import { query } from "./local";
-import { drawHeat, drawPlot } from "./plot";
+import { drawHeat, drawValues } from "./plotdraw";
 import { COUNT, EXTRA, Info, LENGTH, NAME, START, Source, WHICH, WORDS } from "./source";
 
 export interface Range {
@@ -12,7 +12,7 @@ export interface Range {
   to: number;
 }
 
-// A span that was chosen or pointed at.
+// A span that was clicked, or that is under the pointer.
 export interface Span {
   track: number;
   row: number;
@@ -24,7 +24,7 @@ export interface Span {
   extra: number;
 }
 
-// From what one thread did to what that did to another.
+// An arrow from a thread that woke another one to the thread that was woken.
 export interface Arrow {
   from: { track: number; ts: number };
   to: { track: number; ts: number };
@@ -39,7 +39,7 @@ export interface Piece {
 
 export interface GraphEvents {
   moved(range: Range): void;
-  pointed(span: Span | null, ts: number, x: number, y: number): void;
+  hovered(span: Span | null, ts: number, x: number, y: number): void;
   clicked(span: Span | null, ts: number): void;
   menu(span: Span | null, track: number, ts: number, x: number, y: number): void;
   area(range: Range | null): void;
@@ -58,7 +58,7 @@ export class Graph {
   markers: { a: number | null; b: number | null } = { a: null, b: null };
   area: Range | null = null;
   chosen: Span | null = null;
-  lit: ((name: number, track: Drawn) => boolean) | null = null; // spans that stand out
+  highlighted: ((name: number, track: Drawn) => boolean) | null = null; // null: all spans; else the others are drawn pale
   arrows: Arrow[] = [];
   path: Piece[] = [];
   notes: { ts: number; text: string }[] = [];
@@ -67,9 +67,9 @@ export class Graph {
   private width = 0;
   private view = 0;
   private ratio = 1;
-  private asked: { key: string } | null = null;
-  private answered: { from: number; to: number; pixel: number; rows: Map<string, ArrayLike<number>>; key: string } | null = null;
-  private wanted = false;
+  private request: { key: string } | null = null;
+  private loaded: { from: number; to: number; pixel: number; rows: Map<string, ArrayLike<number>>; key: string } | null = null;
+  private redrawPending = false;
   private pointer: number | null = null;
   private raster: ImageData | null = null;
   private strip = document.createElement("canvas");
@@ -87,18 +87,18 @@ export class Graph {
     return this.layout.lines;
   }
 
-  // Where each row is has changed.
+  // Place all rows again: the choice or the order of the tracks has changed.
   layOut() {
     this.layout.arrange();
     this.scrollTo(this.scroll);
   }
 
-  // Show another choice of the recording's spans.
-  use(source: Source) {
+  // Show the spans of another source, as after a change of the filter.
+  setSource(source: Source) {
     this.source = source;
-    this.answered = null;
-    this.asked = null;
-    this.want();
+    this.loaded = null;
+    this.request = null;
+    this.redraw();
   }
 
   resize(width: number, height: number) {
@@ -108,7 +108,7 @@ export class Graph {
     this.canvas.width = Math.max(1, Math.round(width * this.ratio));
     this.canvas.height = Math.max(1, Math.round(height * this.ratio));
     this.raster = null;
-    this.want();
+    this.redraw();
   }
 
   // Show a range; its ends are kept within the recording and apart.
@@ -118,7 +118,7 @@ export class Graph {
     from = Math.min(Math.max(from, -margin), this.info.duration + margin - length);
     this.range = { from, to: from + length };
     this.events.moved(this.range);
-    this.want();
+    this.redraw();
   }
 
   zoom(factor: number, at: number) {
@@ -130,28 +130,28 @@ export class Graph {
     this.show(this.range.from + by, this.range.to + by);
   }
 
-  // Bring a time, and a row, on the screen.
+  // Scroll until a time, and a row if one is named, are on the screen.
   reveal(ts: number, track?: number, row?: number) {
     const { from, to } = this.range;
     if (ts < from || ts > to) this.show(ts - (to - from) / 2, ts + (to - from) / 2);
     const line = this.lines.find((l) => l.track === track && l.row === row);
     if (line && !line.pinned && (line.top < this.scroll + SCALE + this.layout.pinnedHeight || line.top + line.height > this.scroll + this.view))
       this.scrollTo(line.top - this.view / 2);
-    this.want();
+    this.redraw();
   }
 
   scrollTo(top: number) {
     this.scroll = Math.max(0, Math.min(top, this.layout.height - this.view));
     this.events.laidOut();
-    this.want();
+    this.redraw();
   }
 
-  // Draw when the browser next does.
-  want() {
-    if (this.wanted) return;
-    this.wanted = true;
+  // Draw with the browser's next frame.
+  redraw() {
+    if (this.redrawPending) return;
+    this.redrawPending = true;
     requestAnimationFrame(() => {
-      this.wanted = false;
+      this.redrawPending = false;
       this.fetch();
       this.draw();
     });
@@ -165,7 +165,7 @@ export class Graph {
     return this.range.from + (x / this.width) * (this.range.to - this.range.from);
   }
 
-  // Where a line is on the canvas.
+  // The top of a line on the canvas, in pixels.
   y(line: Line): number {
     return line.pinned ? line.top : line.top - this.scroll;
   }
@@ -175,42 +175,42 @@ export class Graph {
     return this.lines.filter((l) => l.pinned === pinned && (pinned || (l.top + l.height > from && l.top < this.scroll + this.view)));
   }
 
-  // Ask for what is on the screen, and half a screen to each side; one question at a time.
+  // Request the spans on the screen and half a screen to each side; one request at a time.
   private fetch() {
-    if (this.asked || !this.width) return;
+    if (this.request || !this.width) return;
     const { from, to } = this.range, half = (to - from) / 2;
     const pixel = (to - from) / (this.width * this.ratio);
-    const rows = [...this.visible(true), ...this.visible(false)].filter((l) => !this.tracks[l.track].made).map((l): [number, number] => [l.track, l.row]);
-    const a = this.answered;
+    const rows = [...this.visible(true), ...this.visible(false)].filter((l) => !this.tracks[l.track].plot).map((l): [number, number] => [l.track, l.row]);
+    const a = this.loaded;
     if (a && from >= a.from && to <= a.to && Math.abs(a.pixel - pixel) < pixel * 0.05 && rows.every(([t, r]) => a.rows.has(`${t}.${r}`)))
       return;
-    const asked = { key: `${from} ${to}` };
-    this.asked = asked;
+    const request = { key: `${from} ${to}` };
+    this.request = request;
     const begin = Math.max(0, from - half), end = to + half;
     this.source.spans(rows, begin, end, pixel).then(
       (answer) => {
-        if (this.asked !== asked) return; // of a filter that is no more
-        this.answered = { from: from - half, to: end, pixel, key: asked.key, rows: new Map(rows.map(([t, r], i) => [`${t}.${r}`, answer[i]])) };
-        this.asked = null;
-        this.want();
+        if (this.request !== request) return; // the source was replaced meanwhile
+        this.loaded = { from: from - half, to: end, pixel, key: request.key, rows: new Map(rows.map(([t, r], i) => [`${t}.${r}`, answer[i]])) };
+        this.request = null;
+        this.redraw();
       },
       (error) => {
-        if (this.asked === asked) this.asked = null;
+        if (this.request === request) this.request = null;
         this.events.failed(error);
       }
     );
   }
 
-  // Is everything on the screen that is to be there?
+  // Has everything been loaded and drawn?
   settled(): boolean {
-    return !this.asked && !this.wanted;
+    return !this.request && !this.redrawPending;
   }
 
   private blocks(line: Line): ArrayLike<number> | undefined {
-    const { made } = this.tracks[line.track];
-    if (!made) return this.answered?.rows.get(`${line.track}.${line.row}`);
+    const { plot } = this.tracks[line.track];
+    if (!plot) return this.loaded?.rows.get(`${line.track}.${line.row}`);
     const { from, to } = this.range;
-    return query(made.rows[line.row], from, to, (to - from) / (this.width * this.ratio));
+    return query(plot.rows[line.row], from, to, (to - from) / (this.width * this.ratio));
   }
 
   private colour(track: Drawn, blocks: ArrayLike<number>, i: number): number {
@@ -228,9 +228,9 @@ export class Graph {
     g.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     g.fillStyle = paper;
     g.fillRect(0, 0, this.width, this.view);
-    for (const head of this.layout.heads) {
+    for (const group of this.layout.groups) {
       g.fillStyle = soft;
-      g.fillRect(0, head.top - this.scroll, this.width, 17);
+      g.fillRect(0, group.top - this.scroll, this.width, 17);
     }
     this.drawScale(g, ink, grey);
     g.font = "11px system-ui, sans-serif";
@@ -243,7 +243,7 @@ export class Graph {
       g.clip();
       for (const line of this.visible(pinned)) this.drawLine(g, line, dark, ink);
       this.drawLost(g);
-      this.drawPieces(g, pinned);
+      this.drawPath(g, pinned);
       g.restore();
     }
     this.drawArrows(g, ink);
@@ -275,9 +275,9 @@ export class Graph {
 
   private drawLine(g: CanvasRenderingContext2D, line: Line, dark: boolean, ink: string) {
     const track = this.tracks[line.track], top = this.y(line), height = line.height - 1;
-    if (track.made && track.made.shape !== "spans") {
-      const draw = track.made.shape === "plot" ? drawPlot : drawHeat;
-      draw(g, track.made, { from: this.range.from, to: this.range.to, width: this.width, top, height }, ink);
+    if (track.plot && track.plot.shape !== "spans") {
+      const draw = track.plot.shape === "values" ? drawValues : drawHeat;
+      draw(g, track.plot, { from: this.range.from, to: this.range.to, width: this.width, top, height }, ink);
       return;
     }
     const blocks = this.blocks(line);
@@ -305,7 +305,7 @@ export class Graph {
         continue;
       }
       let pixel = PIXELS[colour];
-      if (this.lit && !this.lit(blocks[i + NAME], track)) pixel = (pixel & 0xffffff) | 0x38000000;
+      if (this.highlighted && !this.highlighted(blocks[i + NAME], track)) pixel = (pixel & 0xffffff) | 0x38000000;
       pixels.fill(pixel, left, right);
       // a gap between calls that are side by side
       if (right - left > 3 && blocks[i + COUNT] === 1) pixels[right - 1] = (pixel & 0xffffff) | 0x60000000;
@@ -336,7 +336,7 @@ export class Graph {
   }
 
   nameOf(track: Drawn, name: number): string {
-    return (track.made ? track.made.names : this.info.names)[name];
+    return (track.plot ? track.plot.names : this.info.names)[name];
   }
 
   label(track: Drawn, nameNumber: number, extra: number): string {
@@ -346,7 +346,7 @@ export class Graph {
     return name;
   }
 
-  // Records that the recording has not: a red line where they are missing, a box in the CPU's rows.
+  // Lost records: a red line at the time of each gap, and a box in the row of the CPU's events.
   private drawLost(g: CanvasRenderingContext2D) {
     g.strokeStyle = g.fillStyle = RED;
     g.setLineDash([3, 3]);
@@ -365,13 +365,13 @@ export class Graph {
     g.setLineDash([]);
   }
 
-  // The line of a thread that arrows lead to: its states, else its first track.
+  // The first line of a track, to which arrows lead. Undefined if the track is not shown.
   private threadLine(track: number): Line | undefined {
     return this.lines.find((l) => l.track === track && l.row === 0);
   }
 
   // The critical path: a bar beneath the states of its threads.
-  private drawPieces(g: CanvasRenderingContext2D, pinned: boolean) {
+  private drawPath(g: CanvasRenderingContext2D, pinned: boolean) {
     g.fillStyle = PATH;
     for (const piece of this.path) {
       const line = this.threadLine(piece.track);
@@ -436,13 +436,13 @@ export class Graph {
     }
   }
 
-  // The line at a place.
+  // The line at a height on the canvas.
   lineAt(y: number): Line | undefined {
     const pinned = y < SCALE + this.layout.pinnedHeight;
     return y < SCALE ? undefined : this.lines.find((l) => l.pinned === pinned && y >= this.y(l) && y < this.y(l) + l.height);
   }
 
-  // The span at a place, the nearest within 3 pixels.
+  // The nearest span within 3 pixels of a point.
   spanAt(x: number, y: number): Span | null {
     const line = this.lineAt(y), blocks = line && this.blocks(line);
     if (!line || !blocks) return null;
@@ -459,12 +459,12 @@ export class Graph {
     return { track: line.track, row: line.row, start: blocks[best + START], length: blocks[best + LENGTH], name: blocks[best + NAME], count: blocks[best + COUNT], which: blocks[best + WHICH], extra: blocks[best + EXTRA] };
   }
 
-  // The span beside one in its row (`by` 1 or -1), all of them being asked for.
+  // The next (`by` 1) or previous (-1) span of the same row. Spans too short for the screen count, too.
   async neighbour(span: Span, by: number): Promise<Span | null> {
-    const { made } = this.tracks[span.track], end = span.start + span.length;
+    const { plot } = this.tracks[span.track], end = span.start + span.length;
     for (let reach = Math.max(1000, span.length * 4); ; reach *= 16) {
       const from = by > 0 ? end : Math.max(0, span.start - reach), to = by > 0 ? end + reach : span.start;
-      const blocks = made ? query(made.rows[span.row], from, to, 0) : (await this.source.spans([[span.track, span.row]], from, to, 0))[0];
+      const blocks = plot ? query(plot.rows[span.row], from, to, 0) : (await this.source.spans([[span.track, span.row]], from, to, 0))[0];
       const at: number[] = [];
       for (let i = 0; i < blocks.length; i += WORDS)
         if (by > 0 ? blocks[i + START] > span.start || (blocks[i + START] >= end && span.length) : blocks[i + START] < span.start) at.push(i);
@@ -503,8 +503,8 @@ export class Graph {
       } else if (from && from.moved) {
         const by = ((from.x - x) / this.width) * (from.range.to - from.range.from);
         this.show(from.range.from + by, from.range.to + by);
-      } else this.events.pointed(this.spanAt(x, y), this.pointer, e.clientX, e.clientY);
-      this.want();
+      } else this.events.hovered(this.spanAt(x, y), this.pointer, e.clientX, e.clientY);
+      this.redraw();
     });
     c.addEventListener("pointerup", (e) => {
       const [x, y] = place(e);
@@ -515,8 +515,8 @@ export class Graph {
     c.addEventListener("pointercancel", () => (from = null));
     c.addEventListener("pointerleave", () => {
       this.pointer = null;
-      this.events.pointed(null, 0, 0, 0);
-      this.want();
+      this.events.hovered(null, 0, 0, 0);
+      this.redraw();
     });
     c.addEventListener("contextmenu", (e) => {
       e.preventDefault();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The list of events and calls. Only the lines on the screen are in the page.
+// The list of events and calls. The page has elements for the lines on the screen alone.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { clockTime, duration } from "./format";
 import { Entry, Info, Source, isEvent } from "./source";
 import type { Viewer } from "./viewer";
 
 const LINE = 20; // pixels
-const MAX = 8_000_000; // browsers draw no higher box
+const MAX = 8_000_000; // pixels: the highest element that browsers draw
 
 export interface ListProps {
   v: Viewer;
@@ -22,7 +22,7 @@ export function List({ v, source, length, chosen }: ListProps) {
   const [shown, setShown] = useState<{ first: number; entries: Entry[] }>({ first: 0, entries: [] });
   const lines = Math.ceil(height / LINE) + 1;
   const total = Math.min(length * LINE, MAX);
-  // where the list is longer than a box can be, one pixel of it is several lines
+  // a list higher than MAX is scrolled by several lines a pixel
   const last = Math.max(0, length - lines + 2);
   const scrolled = (top: number) => (total < MAX ? Math.floor(top / LINE) : Math.round((top / (total - height)) * last));
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The recording in the page itself (vestige view --html): the same answers as the server's, from
-// the columns that html.c wrote.
+// The recording in the page itself (vestige view --html). It gives the server's answers, from the
+// columns that html.c wrote.
 import { Item, condition } from "./match";
 import { Entry, FlameRow, Found, FunctionTimes, Info, Source, TableRow, Track, isEvent } from "./source";
 
-// Differences of starts, lengths, names; for CPUs and states what is extra to them.
+// Of each span: start, as difference to the one before; length; name; and for CPUs and states its extra.
 type RowColumns = [number[], number[], number[], number[]?];
 
 export interface Recording {
   info: Info;
-  rows: (RowColumns[] | null)[]; // by track; null: made of the events
+  rows: (RowColumns[] | null)[]; // by track; null: a track of events, made from `events`
   events: Events; // ts: differences
   texts: string[];
 }
@@ -36,8 +36,8 @@ function sums(differences: number[]): number[] {
   return differences.map((d) => (at += d));
 }
 
-// The first number of `sorted` that is at least `value`.
-export function lower(sorted: number[], value: number): number {
+// The index of the first number of `sorted` that is at least `value`.
+export function lowerBound(sorted: number[], value: number): number {
   let low = 0, high = sorted.length;
   while (low < high) {
     const mid = (low + high) >> 1;
@@ -117,7 +117,7 @@ export class LocalSource implements Source {
     });
   }
 
-  // Which row the entry of each number is of.
+  // For each entry of the list, which source it comes from.
   private listOrder(): Uint32Array {
     if (this.order) return this.order;
     const next = new Array(this.callRows.length + 1).fill(0);
@@ -176,7 +176,7 @@ export class LocalSource implements Source {
 
   async number(ts: number): Promise<number> {
     ts = Math.floor(ts);
-    return this.callRows.reduce((nr, r) => nr + lower(r.columns.start, ts), lower(this.events.ts, ts));
+    return this.callRows.reduce((nr, r) => nr + lowerBound(r.columns.start, ts), lowerBound(this.events.ts, ts));
   }
 
   async find(steps: string, from: number, to: number): Promise<Found> {
@@ -201,7 +201,7 @@ export class LocalSource implements Source {
         r[3] += length - beneath;
         r[4] = Math.min(r[4], length);
         r[5] = Math.max(r[5], length);
-        if (!--open[name]) r[2] += length; // what is called again beneath itself counts once
+        if (!--open[name]) r[2] += length; // a recursion counts once
       },
     });
     return rows.filter((r): r is TableRow => !!r);
@@ -238,7 +238,7 @@ export class LocalSource implements Source {
     return nodes.slice(1).map(([parent, name, calls, total, less]) => [parent, name, calls, total, total + less]);
   }
 
-  // How much of a time a thread did not run.
+  // A function that gives how long a thread did not run within a time.
   private offCpu(states: Row): (start: number, length: number) => number {
     const before = [0];
     states.start.forEach((_, i) => before.push(before[i] + (this.all.names[states.name[i]] === "running" ? 0 : states.length[i])));
@@ -299,7 +299,7 @@ export class LocalSource implements Source {
 
 // The first span that ends behind `ts`, or has no length and is not before it.
 function overlapping(row: Row, ts: number): number {
-  const i = lower(row.start, ts);
+  const i = lowerBound(row.start, ts);
   return i > 0 && row.start[i - 1] + row.length[i - 1] > ts ? i - 1 : i;
 }
 
@@ -316,10 +316,10 @@ function eventRow(tracks: Track[], events: Events, of: number): Row {
   return row;
 }
 
-// span_row_query(): a span of a pixel or more by itself, shorter ones that begin in one together.
+// As span_row_query(): a span of a pixel or more is a block. Shorter ones that begin in one pixel are one block.
 export function query(row: Row, from: number, to: number, pixel: number): number[] {
   const out: number[] = [];
-  let at = -1; // the pixel of the block that is last in `out`; -1: it is a span by itself
+  let at = -1; // the pixel of the last block in `out`; -1: that block is a single span
   for (let i = overlapping(row, from); i < row.start.length && row.start[i] < to; i++) {
     const start = row.start[i], length = row.length[i];
     const here = pixel && length < pixel ? Math.floor(Math.max(0, start - from) / pixel) : -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page begins: from its own data (vestige view --html), or from the server.
+// The start of the page: the recording is in the page itself (vestige view --html), or the server has it.
 import { render } from "preact";
 import { App } from "./app";
 import { LocalSource } from "./local";
@@ -9,8 +9,8 @@ import type { Source } from "./source";
 import type { Viewer } from "./viewer";
 
 const TOKEN = "vestige-token";
-const LIVE_MS = 1000; // how often a live recording is asked for
-const READING_MS = 200; // and one that is being read
+const LIVE_MS = 1000; // between two looks for a change of a live recording
+const READING_MS = 200; // of one that is being read
 
 // The token comes behind the #, which no server sees, and is taken out of the address at once.
 function takeToken(): string {
@@ -29,25 +29,25 @@ const failed = (error: Error) => {
   place.textContent = error.message;
 };
 
-// @session: what is arranged to begin with.
+// `session`: a saved session to open; "": none.
 async function show(source: Source, session: string) {
   const info = await source.info();
   render(null, place);
   place.textContent = "";
   let viewer: Viewer | undefined;
-  const made = (v: Viewer) => {
+  const ready = (v: Viewer) => {
     viewer = v;
     // for tests: what is on the screen
     (window as unknown as { vestige: unknown }).vestige = { viewer: v, graph: v.graph, source, info };
   };
-  // a session is opened once there is what it is about
+  // the session is opened when the whole recording is read: its plots need all of it
   const now = info.reading ? "" : session;
-  render(<App source={source} info={info} session={now} made={made} />, place);
+  render(<App source={source} info={info} session={now} ready={ready} />, place);
   if (info.live || info.reading)
     follow(source, await source.generation!(), info.reading ? READING_MS : LIVE_MS, () => (info.reading && session ? session : viewer ? saveSession(viewer) : ""));
 }
 
-// A recording is shown anew when more of it was read.
+// Show the recording again when more of it was read.
 async function follow(source: Source, seen: number, each: number, session: () => string) {
   for (;;) {
     await new Promise((done) => setTimeout(done, each));

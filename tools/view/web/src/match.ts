@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Conditions worked out in the page, as tools/view/match.c does for the server.
+// Conditions evaluated in the page, as tools/view/match.c does in the server.
 
-// What a thing has; a column that it does not have is undefined.
+// The columns of a call, event or state; undefined: it has no such column.
 export interface Item {
   event?: string;
   info?: string;
@@ -57,7 +57,7 @@ function numberTest(op: string, value: string): (n: number) => boolean {
   return (n) => (isNaN(number) ? op === "ne" : compare(op, n, number));
 }
 
-// The value that stands behind NAME= or NAME:.
+// The value behind NAME= or NAME: in an event's text.
 export function fieldOf(info: string, name: string): string | undefined {
   const m = new RegExp(`(?:^|[^\\w])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}[=:] *([^ ,]*)`).exec(info);
   return m ? m[1] : undefined;

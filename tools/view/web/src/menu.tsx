@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The menu of what is under the pointer, or chosen.
+// The context menu of the span under the pointer, or of the chosen one.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Viewer } from "./viewer";
 
 export function Menu({ v }: { v: Viewer }) {
   const box = useRef<HTMLDivElement>(null);
   const { x, y, items } = v.menu!;
-  // at once: the next keys are for it
+  // before the next key, which is for the menu
   useLayoutEffect(() => {
     box.current!.querySelector("button")?.focus();
   }, [v.menu]);

@@ -8,7 +8,7 @@ export function NotesPanel({ v }: { v: Viewer }) {
   const [text, setText] = useState("");
   const g = v.graph;
   const add = () => {
-    if (text.trim()) v.note(text.trim());
+    if (text.trim()) v.addNote(text.trim());
     setText("");
   };
   return (
@@ -21,7 +21,7 @@ export function NotesPanel({ v }: { v: Viewer }) {
         {g.notes.map((note) => (
           <li>
             <button onClick={() => g.reveal(note.ts)}>{clockTime(v.info.first, note.ts)}</button> {note.text}{" "}
-            <button aria-label={`Remove ${note.text}`} onClick={() => { g.notes = g.notes.filter((n) => n !== note); g.want(); v.changed(); }}>✕</button>
+            <button aria-label={`Remove ${note.text}`} onClick={() => { g.notes = g.notes.filter((n) => n !== note); g.redraw(); v.changed(); }}>✕</button>
           </li>
         ))}
       </ul>

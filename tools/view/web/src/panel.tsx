@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The panel beside the list: what is chosen, and what a range of time holds.
+// The panel beside the list: tabs for the chosen span and for the chosen range.
 import { useEffect, useState } from "preact/hooks";
 import { ChosenPanel } from "./chosen";
 import { DiffPanel } from "./diff";
@@ -43,13 +43,13 @@ export function Panel({ v }: { v: Viewer }) {
   );
 }
 
-// The tracks of calls that are shown.
+// The numbers of the call tracks that are not hidden.
 export function callTracks(v: Viewer): number[] {
   const { layout, tracks } = v.graph;
-  return tracks.flatMap((t, i) => (t.kind === "calls" && !layout.hidden.has(i) && t.name.toLowerCase().includes(layout.words.toLowerCase()) ? [i] : []));
+  return tracks.flatMap((t, i) => (t.kind === "calls" && !layout.hidden.has(i) && t.name.toLowerCase().includes(layout.titleFilter.toLowerCase()) ? [i] : []));
 }
 
-// The calls of what is chosen, by their callers.
+// The flame rows of the range, for the flame graph and the call tree.
 export function useFlame(v: Viewer, offCpu: boolean): FlameRow[] {
   const [rows, setRows] = useState<FlameRow[]>([]);
   const { from, to } = v.shown, tracks = callTracks(v), source = v.filter.graph ? v.list : v.source;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The search in the list, in pieces, so that it can be stopped.
+// The search in the list. It goes in pieces, so that it can be stopped.
 import type { Source } from "./source";
 
-const CHUNK = 500_000; // entries of one question
+const CHUNK = 500_000; // entries of one request
 
 export class Search {
   nr = 0; // matches so far

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The recording as the server of `vestige view` gives it. The token goes with each request.
+// The recording as the server of `vestige view` gives it. Each request carries the token.
 import type { Entry, FlameRow, Found, FunctionTimes, Info, Source, SourceText, SqlAnswer, TableRow } from "./source";
 
 export class ServerSource implements Source {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the user has arranged, as a text that can be kept and opened again.
+// The session: the user's arrangement as a text that can be saved and opened again.
 import { trackKey } from "./layout";
-import type { Definition } from "./made";
+import type { PlotDefinition } from "./plots";
 import type { Viewer } from "./viewer";
 
 export interface Session {
@@ -16,7 +16,7 @@ export interface Session {
   closed: string[]; // groups
   grouped: boolean;
   filter: { text: string; graph: boolean; list: boolean };
-  plots: Definition[];
+  plots: PlotDefinition[];
   notes: { ts: number; text: string }[];
   dark: boolean;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the page asks of a recording. The shapes are those of tools/view/answers.h; times are ns since
-// the recording's first one.
+// What the page can request of a recording. The shapes are those of tools/view/answers.h. Times are ns
+// since the recording's first one.
 
 export type Kind = "cpu" | "cpu-events" | "states" | "events" | "calls";
 
@@ -11,7 +11,7 @@ export interface Track {
   pid: number; // 0: unknown, or a CPU
   stack: number; // of calls on another stack than the thread's own
   name: string;
-  buffer?: string; // of a recording with several, which; absent: the top one, or all
+  buffer?: string; // the instance, in a recording with several; absent: the top one, or all
   rows: number[]; // how many spans each has
 }
 
@@ -20,7 +20,7 @@ export interface Info {
   path: string;
   files: string[]; // what is shown together
   offsets: number[]; // ns that were added to the times of each
-  // of a guest: its host's file, and which thread of the host runs which CPU of the guest
+  // of a guest: the number of its host's file, and pairs of a CPU of the guest and the host's thread that runs it
   hosts: ([number, [number, number][]] | null)[];
   command: string;
   uname: string;
@@ -37,15 +37,15 @@ export interface Info {
   objects: (string | null)[];
   places: (string | null)[]; // none without --srcline
   tracks: Track[];
-  leftOut: number; // calls that this page does not have,
-  shortest: number; // which are shorter than this
-  leftEvents: number; // the last ones
+  leftOut: number; // calls that this page lacks (--html)
+  shortest: number; // ns; the calls left out are shorter
+  leftEvents: number; // events that this page lacks: the last ones
   live: boolean; // the recording goes on: it is read again
-  reading: boolean; // it is being read: only spans can be asked for, which are coarse
-  session: boolean; // --session: what is saved goes there
+  reading: boolean; // it is being read: only spans can be requested, and they are coarse
+  session: boolean; // --session FILE: Save writes the session there
 }
 
-// A block of spans: the numbers at these places, WORDS apart.
+// A block of spans is WORDS numbers of an array, at these offsets.
 export const WORDS = 7;
 export const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, WHICH = 5, EXTRA = 6;
 
@@ -91,12 +91,12 @@ export interface Source {
   // Which of the entries `from` to `to` - 1 of the list meet a condition (filter.ts).
   find(steps: string, from: number, to: number): Promise<Found>;
   table(from: number, to: number, tracks: number[]): Promise<TableRow[]>;
-  // `offCpu`: time that the threads did not run counts, and no other.
+  // `offCpu`: only time in which the threads did not run counts.
   flame(from: number, to: number, tracks: number[], offCpu: boolean): Promise<FlameRow[]>;
   function(name: number, from: number, to: number): Promise<FunctionTimes>;
-  // The recording with what meets a condition alone; "" all.
+  // The recording without what does not meet a condition; "": all of it.
   filtered(steps: string): Source;
-  // What only the server has: a page in a file has none of it.
+  // Only the server has these; a page in a file does not.
   sql?(question: string): Promise<SqlAnswer>;
   text?(name: number): Promise<SourceText>;
   generation?(): Promise<number>; // of a live recording: how often it was read

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The source of the chosen function, where the server finds it.
+// The source text of the chosen function, if the server finds it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SourceText } from "./source";
 import type { Viewer } from "./viewer";
@@ -13,8 +13,8 @@ export function SourcePanel({ v }: { v: Viewer }) {
     if (name >= 0 && v.source.text) v.source.text(name).then(setText, v.failed);
   }, [name]);
   useEffect(() => here.current?.scrollIntoView({ block: "center" }), [text]);
-  if (name < 0) return <p class="hint">Choose a call: its function's source is shown.</p>;
-  if (!v.source.text) return <p class="hint">This page has no server that reads the source.</p>;
+  if (name < 0) return <p class="hint">Choose a call to see the source of its function.</p>;
+  if (!v.source.text) return <p class="hint">This page has no server, so it cannot show the source.</p>;
   if (!text) return <p class="hint">Reading …</p>;
   if (text.error) return <p class="hint">{text.error}</p>;
   return (

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The box for SELECT.
+// The SQL tab.
 import { useState } from "preact/hooks";
 import type { SqlAnswer } from "./source";
 import type { Viewer } from "./viewer";
 
 const EXAMPLE = "SELECT name, count(*) AS calls, percentile(duration, 99) AS p99, max(duration)\nFROM slices GROUP BY name ORDER BY 4 DESC LIMIT 20";
 
-// A question to the recording; a row with a `start` leads there.
+// Runs a SELECT over the recording. A click on a row with a `start` shows that time.
 export function SqlPanel({ v }: { v: Viewer }) {
   const { source, info } = v;
   const [question, setQuestion] = useState(EXAMPLE);
   const [answer, setAnswer] = useState<SqlAnswer | null>(null);
   const [busy, setBusy] = useState(false);
-  if (!source.sql) return <p class="hint">This page has no server. Ask the recording with vestige sql FILE 'SELECT ...'.</p>;
+  if (!source.sql) return <p class="hint">This page has no server. Use vestige sql FILE 'SELECT ...' instead.</p>;
   const run = async () => {
     setBusy(true);
     try {

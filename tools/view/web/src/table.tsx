@@ -29,7 +29,7 @@ export function TablePanel({ v }: { v: Viewer }) {
       </thead>
       <tbody>
         {sorted.map((row) => (
-          <tr onClick={() => v.light(names[row[0]])} class={v.litTitle === names[row[0]] ? "lit" : ""} key={row[0]}>
+          <tr onClick={() => v.highlight(names[row[0]])} class={v.highlightedName === names[row[0]] ? "lit" : ""} key={row[0]}>
             <td title={names[row[0]]}><button>{names[row[0]]}</button></td>
             <td>{row[1]}</td>
             {row.slice(2).map((ns) => (

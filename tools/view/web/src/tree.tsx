@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The call tree of a range, from callers to callees or the other way round.
+// The call tree of a range: from callers to callees, or inverted.
 import { useState } from "preact/hooks";
 import { Transform, TreeNode, inverted, transformed, treeOf } from "./calltree";
 import { duration } from "./format";
@@ -7,9 +7,9 @@ import { useFlame } from "./panel";
 import type { Viewer } from "./viewer";
 
 const ACTIONS: [Transform["kind"], string, string][] = [
-  ["focus", "Focus", "this function and what it calls alone"],
-  ["merge", "Merge", "leave the function out: its time is its caller's"],
-  ["collapse", "Collapse recursion", "calls of itself as one"],
+  ["focus", "Focus", "show only this function and what it calls"],
+  ["merge", "Merge", "leave this function out: its time goes to its caller"],
+  ["collapse", "Collapse recursion", "show a recursion as one call"],
 ];
 
 interface Line {
@@ -44,8 +44,8 @@ export function TreePanel({ v }: { v: Viewer }) {
   };
   const choose = (l: Line) => {
     setAt(l.path);
-    v.litTitle = "";
-    v.light(names[l.node.name]);
+    v.highlightedName = "";
+    v.highlight(names[l.node.name]);
   };
   const key = (e: KeyboardEvent) => {
     const i = lines.findIndex((l) => l.path === at), to = { ArrowDown: i + 1, ArrowUp: i - 1 }[e.key];

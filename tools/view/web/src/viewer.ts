@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What the user does with the page, and what of it is remembered. The components show this.
-import { How, SearchColumn, andFilter, parseFilter, quote, searchSteps } from "./filter";
+// The state of the page, and what each action of the user changes in it. The components show it.
+import { SearchMode, SearchColumn, andFilter, parseFilter, quote, searchSteps } from "./filter";
 import { Graph, Range, Span } from "./graph";
 import { Drawn, isCpu } from "./layout";
-import { Definition, describe, make } from "./made";
+import { PlotDefinition, plotTitle, makePlots } from "./plots";
 import { openSession, saveSession } from "./session";
 import { Search } from "./search";
 import { Entry, Info, Source, isEvent } from "./source";
-import { Path, Waking } from "./waking";
+import { Path, Wakeups } from "./wakeups";
 
 export type Tab = "chosen" | "table" | "flame" | "tree" | "diff" | "notes" | "source" | "sql";
-export type Dialog = "help" | "palette" | "plots" | "newplot" | "filter" | "record" | "cut" | null;
+export type Dialog = "help" | "palette" | "tracks" | "newplot" | "filter" | "record" | "cut" | null;
 
 export interface MenuItem {
   title: string;
@@ -19,11 +19,11 @@ export interface MenuItem {
 
 export class Viewer {
   graph!: Graph;
-  list: Source; // what the list shows
+  list: Source; // of the entries that the list shows
   listLength: number;
   range: Range;
   span: Span | null = null;
-  entry = -1; // chosen in the list
+  entry = -1; // number of the chosen entry in the list; -1: none
   tab: Tab = "chosen";
   dialog: Dialog = null;
   menu: { x: number; y: number; items: MenuItem[] } | null = null;
@@ -32,24 +32,24 @@ export class Viewer {
   area: Range | null = null;
   base: Range | null = null; // what `area` is compared with
   filter = { text: "", graph: false, list: true };
-  looking = { text: "", column: "any" as SearchColumn, how: "contains" as How };
+  searchInput = { text: "", column: "any" as SearchColumn, mode: "contains" as SearchMode };
   search: Search | null = null;
   found = "";
-  busy = ""; // what takes long
+  busy = ""; // the action that is running, for the bar
   problem = "";
-  plots: Definition[] = [];
-  litTitle = "";
+  plots: PlotDefinition[] = [];
+  highlightedName = "";
   path: Path | null = null;
   dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  private waking: Waking;
-  private pushed: ReturnType<typeof setTimeout> | undefined;
+  private wakeups: Wakeups;
+  private historyTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly source: Source, readonly info: Info, readonly changed: () => void) {
     this.list = source;
     this.listLength = info.list;
     this.range = { from: 0, to: info.duration };
     this.whole = { from: 0, to: info.duration + 1 };
-    this.waking = new Waking(source, info);
+    this.wakeups = new Wakeups(source, info);
   }
 
   failed = (error: Error) => {
@@ -58,8 +58,8 @@ export class Viewer {
     this.changed();
   };
 
-  // Do what takes its time; what goes wrong is shown.
-  run(what: string, todo: () => Promise<void>) {
+  // Run an action that takes time. The bar names it meanwhile; an error is shown.
+  runTask(what: string, todo: () => Promise<void>) {
     this.busy = what;
     this.problem = "";
     this.changed();
@@ -72,7 +72,7 @@ export class Viewer {
   attach(canvas: HTMLCanvasElement) {
     this.graph = new Graph(canvas, this.source, this.info, {
       moved: (r) => this.moved(r),
-      pointed: (span, _ts, x, y) => {
+      hovered: (span, _ts, x, y) => {
         this.card = span ? { span, x, y } : null;
         this.changed();
       },
@@ -94,8 +94,8 @@ export class Viewer {
   private moved(r: Range) {
     this.range = r;
     const hash = `#t=${Math.round(r.from)}-${Math.round(r.to)}`;
-    clearTimeout(this.pushed);
-    this.pushed = setTimeout(() => location.hash !== hash && history.pushState(null, "", hash), 300);
+    clearTimeout(this.historyTimer);
+    this.historyTimer = setTimeout(() => location.hash !== hash && history.pushState(null, "", hash), 300);
     this.changed();
   }
 
@@ -110,7 +110,7 @@ export class Viewer {
     this.path = null;
     this.span = s;
     this.tab = this.tab === "source" && s ? "source" : "chosen";
-    g.want();
+    g.redraw();
     this.changed();
     if (s && !this.info.reading) this.showWaker(s);
   }
@@ -119,29 +119,29 @@ export class Viewer {
     return this.graph.tracks[i];
   }
 
-  // A time in which a thread was woken has an arrow from the thread that woke it.
+  // Of a state `woken`, or of one that ends with a wakeup: an arrow from the thread that woke this one.
   private showWaker(s: Span) {
-    const track = this.track(s.track), state = track.made ? "" : this.info.names[s.name];
+    const track = this.track(s.track), state = track.plot ? "" : this.info.names[s.name];
     if (track.kind !== "states" || (state !== "woken" && state !== "blocked")) return;
-    this.waking.arrow(s.track, state === "woken" ? s.start : s.start + s.length).then((arrow) => {
+    this.wakeups.arrow(s.track, state === "woken" ? s.start : s.start + s.length).then((arrow) => {
       if (arrow && this.span === s) this.graph.arrows = [arrow];
-      this.graph.want();
+      this.graph.redraw();
     }, this.failed);
   }
 
-  // The number in the list is asked for when a span of the graph is chosen.
+  // Choose a span of the graph, and find its entry in the list.
   clicked(s: Span | null, ts: number) {
     this.choose(s, ts);
     if (!this.info.reading) this.list.number(s ? s.start : ts).then((at) => this.pickAt(at, s), this.failed);
   }
 
   goTo(s: Span) {
-    this.graph.layout.open(s.track);
+    this.graph.layout.reveal(s.track);
     this.clicked(s, s.start);
     this.graph.reveal(s.start, s.track, s.row);
   }
 
-  // Of what begins at once, the entry that was clicked.
+  // Several entries may begin at the same time: choose the one of the span.
   private async pickAt(at: number, s: Span | null) {
     for (const [i, e] of s ? (await this.list.list(at, 64)).entries() : []) {
       if (e[0] !== s!.start) break;
@@ -159,7 +159,7 @@ export class Viewer {
     const [start, length, name, track, row, which, cpu] = e;
     this.entry = at;
     this.choose({ track, row, start, length, name, count: 1, which, extra: isEvent(e) ? which : cpu }, start);
-    this.graph.layout.open(track);
+    this.graph.layout.reveal(track);
     this.graph.reveal(start, track, row);
   }
 
@@ -167,42 +167,43 @@ export class Viewer {
     this.area = r;
     this.graph.area = r;
     if (this.tab === "chosen" || this.tab === "notes" || this.tab === "source") this.tab = "table";
-    this.graph.want();
+    this.graph.redraw();
     this.changed();
   }
 
-  nothing() {
+  // Escape: close the dialog and the menu. Where none is open, clear what is chosen.
+  escape() {
     const g = this.graph;
     if (this.dialog || this.menu) {
       this.dialog = this.menu = null;
       return this.changed();
     }
-    g.chosen = g.lit = g.area = null;
+    g.chosen = g.highlighted = g.area = null;
     g.markers = { a: null, b: null };
     g.arrows = [];
     g.path = [];
     this.path = null;
     this.span = this.area = null;
     this.entry = -1;
-    this.litTitle = this.problem = "";
-    g.want();
+    this.highlightedName = this.problem = "";
+    g.redraw();
     this.changed();
   }
 
-  // What the tables and graphs are about.
+  // The range of the tables and flame graphs: the chosen one, or the whole recording.
   get shown(): Range {
     return this.area || this.whole;
   }
   readonly whole: Range;
 
-  // -- going about
+  // -- moving
 
   zoom(factor: number) {
     const { from, to } = this.range, at = this.span ? this.span.start : (from + to) / 2;
     this.graph.zoom(factor, at >= from && at <= to ? at : (from + to) / 2);
   }
 
-  // The time of the span that is chosen.
+  // The time of the chosen span; null if it has no length.
   get chosen(): Range | null {
     return this.span && this.span.length ? { from: this.span.start, to: this.span.start + this.span.length } : null;
   }
@@ -212,13 +213,13 @@ export class Viewer {
     if (s) this.graph.show(s.from - (s.to - s.from) * 0.05, s.to + (s.to - s.from) * 0.05);
   }
 
-  async beside(by: number) {
+  async chooseBeside(by: number) {
     const next = this.span && (await this.graph.neighbour(this.span, by));
     if (next) this.goTo(next);
   }
 
-  // The call around the chosen one, or the first one beneath it.
-  async deeper(by: number) {
+  // The caller of the chosen call (`by` -1), or the first call that it made (1).
+  async chooseDepth(by: number) {
     const s = this.span, line = s && this.graph.lines.find((l) => l.track === s.track && l.row === s.row + by);
     if (!s || !line) return;
     const around = { ...s, row: s.row + by, start: s.start + (by < 0 ? 1 : 0), length: 0 };
@@ -229,10 +230,10 @@ export class Viewer {
   // -- searching
 
   async find(backward: boolean) {
-    const { text, column, how } = this.looking;
+    const { text, column, mode } = this.searchInput;
     if (!text) return;
     try {
-      const steps = searchSteps(text, column, how, this.info.first);
+      const steps = searchSteps(text, column, mode, this.info.first);
       const search = new Search(this.list, this.listLength, steps, () => this.showProgress());
       if (this.search) this.search.stopped = true;
       this.search = search;
@@ -263,10 +264,10 @@ export class Viewer {
     if (this.search) this.search.stopped = true;
   }
 
-  // The next call of the same function, or the next such event, on any track.
-  async same(backward: boolean) {
+  // The next call of the same function, or the next event of the same name, on any track.
+  async findSameName(backward: boolean) {
     const s = this.span;
-    if (!s || this.track(s.track).made) return;
+    if (!s || this.track(s.track).plot) return;
     const search = new Search(this.list, this.listLength, `event eq ${this.info.names[s.name].split("\n")[0]}`, () => undefined);
     for (let at = this.entry, tries = 0; tries < 1000; tries++) {
       at = await search.next(at, backward);
@@ -283,9 +284,9 @@ export class Viewer {
       const steps = parseFilter(text, this.info.first), those = this.source.filtered(steps);
       this.filter = { text, graph, list };
       this.problem = "";
-      this.graph.use(graph ? those : this.source);
+      this.graph.setSource(graph ? those : this.source);
       const shown = list ? those : this.source;
-      this.run("filtering", async () => {
+      this.runTask("filtering", async () => {
         const length = await shown.number(Number.MAX_SAFE_INTEGER);
         this.list = shown;
         this.listLength = length;
@@ -297,7 +298,7 @@ export class Viewer {
     }
   }
 
-  narrow(more: string) {
+  addFilter(more: string) {
     const { text, graph, list } = this.filter;
     this.setFilter(andFilter(text, more), graph || !text, list);
   }
@@ -323,74 +324,74 @@ export class Viewer {
   }
 
   showTracks(words: string) {
-    this.graph.layout.words = words;
+    this.graph.layout.titleFilter = words;
     this.graph.scroll = 0;
     this.graph.layOut();
   }
 
-  async addPlot(of: Definition) {
-    for (const made of await make(this.source, this.info, of))
-      this.graph.tracks.push({ kind: "made", file: 0, id: 0, pid: 0, stack: 0, name: made.title, rows: made.rows.map((r) => r.start.length), made });
-    this.plots = [...this.plots, of];
+  async addPlot(definition: PlotDefinition) {
+    for (const plot of await makePlots(this.source, this.info, definition))
+      this.graph.tracks.push({ kind: "plot", file: 0, id: 0, pid: 0, stack: 0, name: plot.title, rows: plot.rows.map((r) => r.start.length), plot });
+    this.plots = [...this.plots, definition];
     this.graph.scroll = 0;
     this.graph.layOut();
   }
 
-  plot(of: Definition) {
+  plot(definition: PlotDefinition) {
     this.dialog = null;
-    this.run(`making ${describe(of)}`, () => this.addPlot(of));
+    this.runTask(`making ${plotTitle(definition)}`, () => this.addPlot(definition));
   }
 
-  // -- what stands out
+  // -- highlighting and the critical path
 
-  light(name: string | null) {
-    this.litTitle = name === null || this.litTitle === name ? "" : name;
-    this.graph.lit = this.litTitle ? (n, track) => this.graph.nameOf(track, n) === this.litTitle : null;
-    this.graph.want();
+  highlight(name: string | null) {
+    this.highlightedName = name === null || this.highlightedName === name ? "" : name;
+    this.graph.highlighted = this.highlightedName ? (n, track) => this.graph.nameOf(track, n) === this.highlightedName : null;
+    this.graph.redraw();
     this.changed();
   }
 
-  critical() {
+  showCriticalPath() {
     const s = this.span;
-    if (!s || !s.length) return this.failed(new Error("Choose a call or a state first: its critical path is which thread waited for which in that time."));
-    this.run("following wakeups", async () => {
-      this.path = await this.waking.path(s.track, s.start, s.start + s.length);
+    if (!s || !s.length) return this.failed(new Error("Choose a call or a state first: its critical path shows which thread waited for which in that time."));
+    this.runTask("following wakeups", async () => {
+      this.path = await this.wakeups.path(s.track, s.start, s.start + s.length);
       this.graph.path = this.path.pieces;
       this.graph.arrows = this.path.arrows;
-      for (const { track } of this.path.pieces) this.graph.layout.open(track);
+      for (const { track } of this.path.pieces) this.graph.layout.reveal(track);
       this.tab = "chosen";
       this.graph.layOut();
     });
   }
 
-  // -- what is kept
+  // -- notes, the session, the picture
 
-  note(text: string) {
+  addNote(text: string) {
     const ts = this.span ? this.span.start : (this.range.from + this.range.to) / 2;
     this.graph.notes = [...this.graph.notes, { ts, text }].sort((a, b) => a.ts - b.ts);
     this.tab = "notes";
-    this.graph.want();
+    this.graph.redraw();
     this.changed();
   }
 
   setDark(dark: boolean) {
     this.dark = dark;
     document.documentElement.dataset.dark = dark ? "1" : "0";
-    this.graph.want();
+    this.graph.redraw();
     this.changed();
   }
 
   save() {
     const text = saveSession(this);
-    if (this.info.session && this.source.save) this.run("saving", () => this.source.save!(text));
+    if (this.info.session && this.source.save) this.runTask("saving", () => this.source.save!(text));
     else download("vestige-session.json", new Blob([text], { type: "application/json" }));
   }
 
   open(text: string) {
-    this.run("opening the session", () => openSession(this, text));
+    this.runTask("opening the session", () => openSession(this, text));
   }
 
-  picture() {
+  savePicture() {
     document.querySelector("canvas")!.toBlob((blob) => blob && download("vestige.png", blob));
   }
 
@@ -405,26 +406,26 @@ export class Viewer {
   private menuOf(span: Span | null, track: number, ts: number): MenuItem[] {
     const t = track >= 0 ? this.track(track) : null, items: MenuItem[] = [], { layout } = this.graph;
     const add = (title: string, run: () => void) => items.push({ title, run });
-    if (span && t && !t.made && t.kind !== "cpu" && t.kind !== "states") {
+    if (span && t && !t.plot && t.kind !== "cpu" && t.kind !== "states") {
       const name = this.info.names[span.name], short = name.length > 40 ? `${name.slice(0, 39)}…` : name;
-      add(`Show only ${short}`, () => this.narrow(`event == ${quote(name)}`));
-      add(`Hide ${short}`, () => this.narrow(`event != ${quote(name)}`));
+      add(`Show only ${short}`, () => this.addFilter(`event == ${quote(name)}`));
+      add(`Hide ${short}`, () => this.addFilter(`event != ${quote(name)}`));
       add(`Search ${short}`, () => {
-        this.looking = { text: name, column: "event", how: "is" };
+        this.searchInput = { text: name, column: "event", mode: "is" };
         this.find(false);
       });
       if (t.kind === "calls") add(`Plot how long ${short} took`, () => this.plot({ kind: "heat", name }));
-      add(`Light ${short}`, () => this.light(name));
+      add(`Highlight ${short}`, () => this.highlight(name));
     }
-    if (t && !t.made) {
+    if (t && !t.plot) {
       const pid = t.kind === "cpu" && span ? span.extra : isCpu(t) ? -1 : t.id, cpu = isCpu(t) ? t.id : t.kind === "states" && span ? span.extra : -1;
       if (pid >= 0) {
-        add(`Show only thread ${pid}`, () => this.narrow(`pid == ${pid}`));
-        add(`Hide thread ${pid}`, () => this.narrow(`pid != ${pid}`));
+        add(`Show only thread ${pid}`, () => this.addFilter(`pid == ${pid}`));
+        add(`Hide thread ${pid}`, () => this.addFilter(`pid != ${pid}`));
       }
       if (cpu >= 0) {
-        add(`Show only CPU ${cpu}`, () => this.narrow(`cpu == ${cpu}`));
-        add(`Hide CPU ${cpu}`, () => this.narrow(`cpu != ${cpu}`));
+        add(`Show only CPU ${cpu}`, () => this.addFilter(`cpu == ${cpu}`));
+        add(`Hide CPU ${cpu}`, () => this.addFilter(`cpu != ${cpu}`));
       }
     }
     if (span && span.length) {
@@ -434,17 +435,17 @@ export class Viewer {
     if (span && span.length && t && (t.kind === "calls" || t.kind === "states"))
       add("Critical path", () => {
         this.choose(span, span.start);
-        this.critical();
+        this.showCriticalPath();
       });
     if (t) {
-      add(layout.pinned.includes(track) ? "Let this track scroll" : "Pin this track", () => this.pin(track));
+      add(layout.pinned.includes(track) ? "Unpin this track" : "Pin this track", () => this.pin(track));
       add("Hide this track", () => this.hide([track], true));
     }
     if (this.filter.text) add("No filter", () => this.setFilter(""));
     for (const which of ["a", "b"] as const)
       add(`Marker ${which.toUpperCase()} here`, () => {
         this.graph.markers[which] = span ? span.start : ts;
-        this.graph.want();
+        this.graph.redraw();
         this.changed();
       });
     return items;

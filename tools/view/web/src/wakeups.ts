@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which thread woke which, and what a span waited for, from states and wakeups.
+// Wakeups: which thread woke which. The critical path of a span follows them.
 import type { Arrow, Piece } from "./graph";
 import { Entry, Info, LENGTH, NAME, START, Source, WORDS } from "./source";
 
@@ -14,15 +14,15 @@ export interface Path {
   arrows: Arrow[];
 }
 
-const MOST = 2000; // pieces of a path
+const MAX_PIECES = 2000; // pieces of a path
 
-export class Waking {
-  private wakes = new Map<number, Source>(); // by the thread that is woken
+export class Wakeups {
+  private wakes = new Map<number, Source>(); // events that woke a thread, by its tid
   private states = new Map<string, Promise<State[]>>();
 
   constructor(private source: Source, private info: Info) {}
 
-  // The states of a thread; -1: they are not recorded.
+  // The number of the states track of a track's thread; -1: states were not recorded.
   statesOf(track: number): number {
     const t = this.info.tracks[track];
     return this.info.tracks.findIndex((x) => x.kind === "states" && x.id === t.id && x.pid === t.pid && x.file === t.file);
@@ -35,7 +35,7 @@ export class Waking {
     return at ? (await wakes.list(at - 1, 1))[0] : null;
   }
 
-  // The arrow to a time at which a thread could run again.
+  // The arrow from the waker to the time at which a thread was woken; null if the waker is not known.
   async arrow(track: number, woken: number): Promise<Arrow | null> {
     const states = this.statesOf(track), by = await this.waker(this.info.tracks[track].id, woken);
     if (!by || states < 0) return null;
@@ -55,8 +55,8 @@ export class Waking {
     return this.states.get(key)!;
   }
 
-  // What a thread's time from `from` to `to` was spent on: its own running, waiting for a CPU, and while
-  // it was blocked what the thread did that woke it, and so on.
+  // The critical path of a thread from `from` to `to`: its time running and waiting for a CPU. While it
+  // was blocked, the path goes on in the thread that woke it.
   async path(track: number, from: number, to: number): Promise<Path> {
     const out: Path = { pieces: [], arrows: [] };
     const first = this.statesOf(track);
@@ -69,7 +69,7 @@ export class Waking {
   private async follow(out: Path, track: number, from: number, to: number, above: number[]): Promise<void> {
     for (const { start, end, name } of (await this.statesIn(track, from, to)).reverse()) {
       const [a, b] = [Math.max(start, from), Math.min(end, to)];
-      if (a >= b || out.pieces.length >= MOST) continue;
+      if (a >= b || out.pieces.length >= MAX_PIECES) continue;
       const by = name === "blocked" && end <= to ? await this.waker(this.info.tracks[track].id, end) : null;
       const next = by && by[0] > start ? this.statesOf(by[3]) : -1;
       if (by && next >= 0 && next !== track && !above.includes(next)) {

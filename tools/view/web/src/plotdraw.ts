@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How plots are drawn: values over time, and how many took how long over time.
-import type { Made } from "./made";
-import { lower } from "./local";
+// How plots are drawn: the values of a field over time, and heat maps of lengths over time.
+import type { Plot } from "./plots";
+import { lowerBound } from "./local";
 
-export interface Place {
+export interface PlotArea {
   from: number; // ns
   to: number;
   width: number; // pixels
@@ -11,10 +11,10 @@ export interface Place {
   height: number;
 }
 
-// The values on the screen: a step from each to the next, of each pixel its least and its most.
-export function drawPlot(g: CanvasRenderingContext2D, made: Made, p: Place, ink: string) {
-  const { start } = made.rows[0], values = made.values!, scale = p.width / (p.to - p.from);
-  const first = Math.max(0, lower(start, p.from) - 1), last = Math.min(start.length, lower(start, p.to) + 1);
+// The values on the screen, as a stepped line. In each pixel the smallest and the largest are drawn.
+export function drawValues(g: CanvasRenderingContext2D, plot: Plot, p: PlotArea, ink: string) {
+  const { start } = plot.rows[0], values = plot.values!, scale = p.width / (p.to - p.from);
+  const first = Math.max(0, lowerBound(start, p.from) - 1), last = Math.min(start.length, lowerBound(start, p.to) + 1);
   let [least, most] = [Infinity, -Infinity];
   for (let i = first; i < last; i++) {
     least = Math.min(least, values[i]);
@@ -41,13 +41,14 @@ export function drawPlot(g: CanvasRenderingContext2D, made: Made, p: Place, ink:
 
 export const HEAT_ROWS = 16;
 
-// Each box: how many of a length (a row for each power of two) begin in some pixels.
-export function heatBoxes(made: Made, from: number, to: number, columns: number): { counts: number[]; most: number; shortest: number } {
-  const { start, length } = made.rows[0], counts: number[] = new Array(columns * HEAT_ROWS).fill(0);
+// A heat map: a column is some pixels of time, a row a power of two of the length. `counts` has the number of
+// spans of each box.
+export function heatBoxes(plot: Plot, from: number, to: number, columns: number): { counts: number[]; most: number; shortest: number } {
+  const { start, length } = plot.rows[0], counts: number[] = new Array(columns * HEAT_ROWS).fill(0);
   const powers = length.map((n) => (n < 1 ? 0 : Math.floor(Math.log2(n))));
   const longest = powers.reduce((a, b) => Math.max(a, b), 0), shortest = Math.max(0, longest - HEAT_ROWS + 1);
   let most = 0;
-  for (let i = lower(start, from); i < start.length && start[i] < to; i++) {
+  for (let i = lowerBound(start, from); i < start.length && start[i] < to; i++) {
     const column = Math.min(columns - 1, Math.floor(((start[i] - from) / (to - from)) * columns));
     const at = Math.max(0, powers[i] - shortest) * columns + column;
     most = Math.max(most, ++counts[at]);
@@ -55,8 +56,8 @@ export function heatBoxes(made: Made, from: number, to: number, columns: number)
   return { counts, most, shortest };
 }
 
-export function drawHeat(g: CanvasRenderingContext2D, made: Made, p: Place) {
-  const columns = Math.max(1, Math.floor(p.width / 4)), { counts, most } = heatBoxes(made, p.from, p.to, columns), high = p.height / HEAT_ROWS;
+export function drawHeat(g: CanvasRenderingContext2D, plot: Plot, p: PlotArea) {
+  const columns = Math.max(1, Math.floor(p.width / 4)), { counts, most } = heatBoxes(plot, p.from, p.to, columns), high = p.height / HEAT_ROWS;
   counts.forEach((nr, i) => {
     if (!nr) return;
     g.fillStyle = `hsl(${Math.round(40 - 40 * (nr / most))},85%,${Math.round(75 - 35 * Math.sqrt(nr / most))}%)`;

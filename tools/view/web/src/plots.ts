@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: MIT
-// Tracks that the user makes of what is recorded: the time between two events, the values of a field,
-// how long a function took over time, waits for locks and their holders, rows of an SQL answer.
+// Plots: tracks that the user adds, worked out from the recording. The time between two events, the
+// values of a field, how long a function took over time, waits for locks, holders of locks, rows of SQL.
 import { parseFilter, step } from "./filter";
-import { Row, lower } from "./local";
+import { Row, lowerBound } from "./local";
 import { fieldOf } from "./match";
 import { Entry, Info, Source, isEvent } from "./source";
 
-export type Shape = "spans" | "plot" | "heat";
+export type Shape = "spans" | "values" | "heat";
 
-// What a track is made of; a saved session has this.
-export type Definition =
+// What the user asked for; a saved session has this.
+export type PlotDefinition =
   | { kind: "pair"; from: string; to: string; by: string } // filters; task, cpu, all, or a field
   | { kind: "field"; events: string; field: string }
   | { kind: "heat"; name: string }
-  | { kind: "locks" } // waits for them
-  | { kind: "held" }
+  | { kind: "locks" } // waits for locks
+  | { kind: "held" } // holders of locks
   | { kind: "sql"; question: string };
 
-export interface Made {
+export interface Plot {
   title: string;
   shape: Shape;
   rows: Row[];
   names: string[];
-  values?: number[]; // of a plot, for each start
-  of: Definition;
+  values?: number[]; // of shape "values", one for each start
+  definition: PlotDefinition;
 }
 
-const CHUNK = 20000; // entries of one answer
-const MOST = 1_000_000; // entries of one track
-const MOST_ROWS = 8; // of spans that overlap
-const MOST_LOCKS = 20;
+const CHUNK = 20000; // entries of one request
+const MAX_ENTRIES = 1_000_000; // entries of one track
+const MAX_ROWS = 8; // of spans that overlap
+const MAX_LOCKS = 20;
 
 // The entries that meet a condition, in order of time.
 export async function collect(source: Source, steps: string): Promise<Entry[]> {
   const those = source.filtered(steps), out: Entry[] = [];
-  while (out.length < MOST) {
+  while (out.length < MAX_ENTRIES) {
     const more = await those.list(out.length, CHUNK);
     out.push(...more);
     if (more.length < CHUNK) break;
@@ -48,13 +48,13 @@ interface Piece {
   name: string;
 }
 
-// Spans in as many rows as they overlap, those beyond the last row left out.
-function inRows(pieces: Piece[]): { rows: Row[]; names: string[] } {
+// Spans that overlap go into different rows. Those that would need more than MAX_ROWS are left out.
+function stackInRows(pieces: Piece[]): { rows: Row[]; names: string[] } {
   const names = [...new Set(pieces.map((p) => p.name))], number = new Map(names.map((n, i) => [n, i]));
   const rows: Row[] = [];
   for (const { start, length, name } of [...pieces].sort((a, b) => a.start - b.start)) {
     let row = rows.find((r) => r.start[r.start.length - 1] + r.length[r.length.length - 1] <= start);
-    if (!row && rows.length < MOST_ROWS) rows.push((row = { start: [], length: [], name: [], extra: null }));
+    if (!row && rows.length < MAX_ROWS) rows.push((row = { start: [], length: [], name: [], extra: null }));
     if (!row) continue;
     row.start.push(start);
     row.length.push(length);
@@ -63,7 +63,7 @@ function inRows(pieces: Piece[]): { rows: Row[]; names: string[] } {
   return { rows: rows.length ? rows : [{ start: [], length: [], name: [], extra: null }], names };
 }
 
-function keyOf(info: Info, entry: Entry, by: string): string | undefined {
+function pairKey(info: Info, entry: Entry, by: string): string | undefined {
   const track = info.tracks[entry[3]];
   if (by === "all") return "all";
   if (by === "cpu") return `CPU ${entry[6]}`;
@@ -77,10 +77,10 @@ function keyOf(info: Info, entry: Entry, by: string): string | undefined {
 function pairs(info: Info, from: Entry[], to: Entry[], by: string): Piece[] {
   const [a, b] = by.includes("=") ? by.split("=") : [by, by];
   const open = new Map<string, number>(), out: Piece[] = [];
-  const value = (entry: Entry, column: string) => keyOf(info, entry, column)?.replace(/^\w+ /, "");
+  const value = (entry: Entry, column: string) => pairKey(info, entry, column)?.replace(/^\w+ /, "");
   let i = 0;
   for (const end of to) {
-    // what begins at the same time as the end began before it only if it is no end itself
+    // an event at the same time as the end opens a pair only if its number is smaller
     for (; i < from.length && (from[i][0] < end[0] || (from[i][0] === end[0] && from[i][5] < end[5])); i++) {
       const key = value(from[i], a);
       if (key !== undefined) open.set(key, from[i][0]);
@@ -88,12 +88,12 @@ function pairs(info: Info, from: Entry[], to: Entry[], by: string): Piece[] {
     const key = value(end, b), start = key === undefined ? undefined : open.get(key);
     if (start === undefined) continue;
     open.delete(key!);
-    out.push({ start, length: end[0] - start, name: keyOf(info, end, b)! });
+    out.push({ start, length: end[0] - start, name: pairKey(info, end, b)! });
   }
   return out;
 }
 
-// By a lock's address: which threads waited for it or held it, and how long.
+// For each lock's address: which threads waited for it or held it, and how long.
 type Uses = Map<string, Piece[]>;
 
 function addUse(uses: Uses, info: Info, begin: Entry, end: number) {
@@ -102,7 +102,7 @@ function addUse(uses: Uses, info: Info, begin: Entry, end: number) {
   uses.get(lock)!.push({ start: begin[0], length: end - begin[0], name: `${track.name}-${track.id}` });
 }
 
-// The events of locks begin their text with the lock's address.
+// The text of a lock's event begins with the lock's address.
 function lockOf(entry: Entry): string {
   return entry[8]!.split(" ")[0];
 }
@@ -133,66 +133,66 @@ async function holds(source: Source, info: Info): Promise<Uses> {
 }
 
 // A track for each lock, those with the most time first.
-async function locks(source: Source, info: Info, of: Definition): Promise<Made[]> {
-  const held = of.kind === "held", uses = await (held ? holds : waits)(source, info);
-  if (!uses.size) throw new Error(held ? "No locks are recorded that were held: record with -e lock." : "No waits for locks are recorded: record with -e lock.");
+async function locks(source: Source, info: Info, definition: PlotDefinition): Promise<Plot[]> {
+  const held = definition.kind === "held", uses = await (held ? holds : waits)(source, info);
+  if (!uses.size) throw new Error(held ? "No holders of locks are recorded: record with -e lock." : "No waits for locks are recorded: record with -e lock.");
   const time = (pieces: Piece[]) => pieces.reduce((sum, p) => sum + p.length, 0);
-  return [...uses].sort((a, b) => time(b[1]) - time(a[1])).slice(0, MOST_LOCKS)
-    .map(([lock, pieces]) => ({ title: `${held ? "holders of" : "waits for"} lock ${lock}`, shape: "spans", ...inRows(pieces), of }));
+  return [...uses].sort((a, b) => time(b[1]) - time(a[1])).slice(0, MAX_LOCKS)
+    .map(([lock, pieces]) => ({ title: `${held ? "holders of" : "waits for"} lock ${lock}`, shape: "spans", ...stackInRows(pieces), definition }));
 }
 
-export function describe(of: Definition): string {
-  switch (of.kind) {
-    case "pair": return `${of.from} → ${of.to} by ${of.by}`;
-    case "field": return `${of.field} of ${of.events}`;
-    case "heat": return `how long ${of.name} took`;
+export function plotTitle(definition: PlotDefinition): string {
+  switch (definition.kind) {
+    case "pair": return `${definition.from} → ${definition.to} by ${definition.by}`;
+    case "field": return `${definition.field} of ${definition.events}`;
+    case "heat": return `how long ${definition.name} took`;
     case "locks": return "waits for locks";
     case "held": return "holders of locks";
-    default: return of.question.replace(/\s+/g, " ").slice(0, 60);
+    default: return definition.question.replace(/\s+/g, " ").slice(0, 60);
   }
 }
 
-export async function make(source: Source, info: Info, of: Definition): Promise<Made[]> {
-  const title = describe(of);
-  switch (of.kind) {
+export async function makePlots(source: Source, info: Info, definition: PlotDefinition): Promise<Plot[]> {
+  const title = plotTitle(definition);
+  switch (definition.kind) {
     case "pair": {
-      const [from, to] = await Promise.all([of.from, of.to].map((f) => collect(source, parseFilter(f, info.first))));
-      const pieces = pairs(info, from, to, of.by);
+      const [from, to] = await Promise.all([definition.from, definition.to].map((f) => collect(source, parseFilter(f, info.first))));
+      const pieces = pairs(info, from, to, definition.by);
       if (!pieces.length) throw new Error(`No such pair is recorded: ${title}. ${from.length} begin and ${to.length} end.`);
-      return [{ title, shape: "spans", ...inRows(pieces), of }];
+      return [{ title, shape: "spans", ...stackInRows(pieces), definition: definition }];
     }
     case "field": {
       const values: number[] = [], start: number[] = [];
-      for (const entry of await collect(source, parseFilter(of.events, info.first))) {
-        const value = Number(isEvent(entry) ? fieldOf(entry[8]!, of.field) : of.field === "length" ? entry[1] : undefined);
+      for (const entry of await collect(source, parseFilter(definition.events, info.first))) {
+        const value = Number(isEvent(entry) ? fieldOf(entry[8]!, definition.field) : definition.field === "length" ? entry[1] : undefined);
         if (isNaN(value)) continue;
         start.push(entry[0]);
         values.push(value);
       }
       if (!start.length) throw new Error(`No number is recorded in ${title}.`);
-      return [{ title, shape: "plot", rows: [{ start, length: start.map(() => 0), name: start.map(() => 0), extra: null }], names: [of.field], values, of }];
+      return [{ title, shape: "values", rows: [{ start, length: start.map(() => 0), name: start.map(() => 0), extra: null }], names: [definition.field], values, definition: definition }];
     }
     case "heat": {
-      const calls = (await collect(source, step("event", "eq", of.name))).filter((e) => !isEvent(e));
-      if (!calls.length) throw new Error(`No call of ${of.name} is recorded.`);
-      return [{ title, shape: "heat", rows: [{ start: calls.map((c) => c[0]), length: calls.map((c) => c[1]), name: calls.map(() => 0), extra: null }], names: [of.name], of }];
+      const calls = (await collect(source, step("event", "eq", definition.name))).filter((e) => !isEvent(e));
+      if (!calls.length) throw new Error(`No call of ${definition.name} is recorded.`);
+      return [{ title, shape: "heat", rows: [{ start: calls.map((c) => c[0]), length: calls.map((c) => c[1]), name: calls.map(() => 0), extra: null }], names: [definition.name], definition: definition }];
     }
     case "locks":
     case "held":
-      return locks(source, info, of);
+      return locks(source, info, definition);
     default: {
       if (!source.sql) throw new Error("This page has no server that answers SQL.");
-      const { names, rows, error } = await source.sql(of.question);
+      const { names, rows, error } = await source.sql(definition.question);
       const [start, length, name] = ["start", "duration", "name"].map((n) => (names || []).indexOf(n));
       if (error) throw new Error(error);
-      if (start < 0) throw new Error("The answer has no column start: there is nothing to put on the timeline.");
+      if (start < 0) throw new Error("The result has no column start, so it cannot be put on the timeline.");
       const pieces = rows.filter((r) => /^\d+$/.test(r[start] || "")).map((r) => ({ start: Number(BigInt(r[start]!) - BigInt(info.first)), length: Number(r[length] || 0), name: r[name] || "" }));
-      return [{ title, shape: "spans", ...inRows(pieces), of }];
+      return [{ title, shape: "spans", ...stackInRows(pieces), definition: definition }];
     }
   }
 }
 
-export interface Times {
+export interface PlotTimes {
   nr: number;
   p50: number;
   p90: number;
@@ -201,11 +201,11 @@ export interface Times {
   longest: { row: number; i: number; start: number; length: number }[];
 }
 
-// How long the spans of a made track are that begin in a range.
-export function timesOf(made: Made, from: number, to: number): Times {
-  const all = made.rows.flatMap((r, row) => {
+// The lengths of a plot's spans that begin in a range.
+export function plotTimes(plot: Plot, from: number, to: number): PlotTimes {
+  const all = plot.rows.flatMap((r, row) => {
     const out = [];
-    for (let i = lower(r.start, from); i < r.start.length && r.start[i] < to; i++) out.push({ row, i, start: r.start[i], length: r.length[i] });
+    for (let i = lowerBound(r.start, from); i < r.start.length && r.start[i] < to; i++) out.push({ row, i, start: r.start[i], length: r.length[i] });
     return out;
   });
   all.sort((a, b) => b.length - a.length);
