@@ -149,7 +149,7 @@ def test_errors(w):
     assert "no-such.dat" in w.run("tui", "no-such.dat", status=1).stderr.decode()
     prog = w.compile("p", PROGRAM)
     w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", prog)
-    assert "the input and the output are to be a terminal" in w.run("tui", "t.dat", status=1).stderr.decode()
+    assert "stdin and stdout must be a terminal" in w.run("tui", "t.dat", status=1).stderr.decode()
 
 
 if __name__ == "__main__":

@@ -212,20 +212,20 @@ int answer_table(const struct columns *c, struct out *o, const uint32_t *tracks,
 	return ret;
 }
 
-/* A function where it was called from: one node a path. */
+/* A function on one path of callers. */
 struct flame_node {
 	uint32_t name, parent;
-	uint32_t child, next; /* its first one; the next one of its parent; 0 none */
+	uint32_t child, next; /* its first child; the next child of its parent; 0: none */
 	uint64_t calls, total, self;
 };
 
 struct flame {
-	struct flame_node *nodes; /* [0]: no function, above all */
+	struct flame_node *nodes; /* [0]: the root, no function */
 	size_t nr, room;
-	uint32_t at; /* where the call is that is open */
-	/* where time off the CPU counts alone: the thread's states, NULL: all time counts */
+	uint32_t at; /* the node of the innermost open call */
+	/* the thread's states, if only time off the CPU counts; NULL: all time counts */
 	const struct span_row *states;
-	uint64_t *off; /* ns off the CPU before each of these */
+	uint64_t *off; /* ns off the CPU before each state */
 	int err;
 };
 
@@ -237,7 +237,7 @@ static uint64_t off_before(const struct flame *f, uint64_t ts)
 	return f->off[i] + (ts > start && f->off[i + 1] > f->off[i] ? ts - start : 0);
 }
 
-/* How much of a call counts. */
+/* The time of a call that counts, ns. */
 static uint64_t weight(const struct flame *f, const struct walk_call *call)
 {
 	if (!f->states)
@@ -277,7 +277,7 @@ static void flame_leave(void *arg, const struct walk_call *call)
 	f->at = node->parent;
 }
 
-/* The numbers of the states in which a thread is off the CPU. */
+/* Find the states of the thread of @calls, and sum up its time off the CPU before each of them. */
 static int sum_states(const struct columns *c, const struct track *calls, struct flame *f)
 {
 	const struct span_row *row = NULL;
@@ -303,7 +303,7 @@ static int sum_states(const struct columns *c, const struct track *calls, struct
 	return 0;
 }
 
-/* Time off the CPU by the calls that it was in: of threads whose states are known. */
+/* Walk the calls of each thread whose states are known; its time off the CPU counts. */
 static int walk_off_cpu(const struct columns *c, const uint32_t *tracks, size_t nr, uint64_t from,
 			uint64_t to, const struct walk_ops *ops, struct flame *f)
 {

@@ -13,15 +13,15 @@
 
 /* Parts that a page in a file leaves out, so that it is small. */
 struct answer_cut {
-	uint64_t calls;	   /* calls left out: those that are shorter than */
-	uint64_t shortest; /* ns; 0: all calls are there */
-	uint64_t events;   /* the last ones */
+	uint64_t calls;	   /* number of calls left out */
+	uint64_t shortest; /* ns; shorter calls are left out; 0: all calls are there */
+	uint64_t events;   /* number of events left out: the last ones */
 };
 
 struct answer_about {
 	struct answer_cut cut; /* 0: everything is there */
 	bool live;	       /* the recording goes on and is read again */
-	bool session;	       /* what the page saves has a file */
+	bool session;	       /* the server has a file for the page's session */
 };
 
 /* The tracks, the names, and all else that does not depend on what is on the screen. */
@@ -51,7 +51,8 @@ int answer_table(const struct columns *c, struct out *o, const uint32_t *tracks,
 /*
  * answer_flame() - the same, for each path of callers. Rows, from 1 on: the row of the caller (0:
  * none), name, calls, total, self.
- * @off_cpu: of the time, what their threads did not run; of threads whose states are known.
+ * @off_cpu: count only time in which their threads did not run; threads whose states are not known
+ * are left out.
  */
 int answer_flame(const struct columns *c, struct out *o, const uint32_t *tracks, size_t nr,
 		 uint64_t from, uint64_t to, bool off_cpu);
@@ -68,17 +69,19 @@ int answer_function(const struct columns *c, struct out *o, uint64_t name, uint6
 
 /*
  * answer_list() - @nr entries of the list (list.h) from number @at on.
- * Each: start, length, name, track, row, number in it (of an event its number), CPU (-1 unknown),
- * then of an event its latency flags and its text. Return: 0 or -ENOMEM with fail() set.
+ * Each entry: start, length, name, track, row, number in the row (of an event: its number), CPU (-1
+ * unknown); of an event also its latency flags and its text. Return: 0 or -ENOMEM with fail() set.
  */
 int answer_list(const struct columns *c, struct out *o, uint64_t at, unsigned int nr);
 
-/* The number of the first entry that begins at @ts (ns since the first) or later. Return: as above. */
+/*
+ * The number of the first entry that begins at @ts (ns since the first) or later. Return: as above.
+ */
 int answer_number(const struct columns *c, struct out *o, uint64_t ts);
 
 /*
- * answer_find() - those of the entries number @from to @to - 1 that meet a condition: how many,
- * and the numbers of the first and the last one, -1 where there is none.
+ * answer_find() - the entries from number @from to @to - 1 that meet a condition: how many, and the
+ * numbers of the first and the last one, -1 if there is none.
  * @m: of @c. Return: 0 or -ENOMEM with fail() set.
  */
 int answer_find(const struct columns *c, struct out *o, const struct match *m, uint64_t from,

@@ -29,21 +29,21 @@ struct building {
 	struct other_text *text;
 	struct stack_homes homes;
 	struct hash_index tracks, names, texts;
-	uint32_t *functions; /* number of a function to its name's + 1; 0: it has none yet */
+	uint32_t *functions; /* by function: number of its name + 1; 0: none yet */
 	size_t room_functions;
-	uint32_t states[STATE_NR]; /* their names */
+	uint32_t states[STATE_NR]; /* numbers of the states' names */
 	struct {
 		int32_t pid; /* what it runs; 0: the idle task, or not known */
 		uint64_t since;
-		size_t next_lost; /* of columns.lost: those before it are not behind since */
+		size_t next_lost; /* in columns.lost: the first gap that may be after @since */
 		char comm[TASK_COMM_BYTES];
 	} * cpus;
 	bool has_switches;
 	unsigned int
-		kernel_buffer; /* that has the kernel's switches; 0: none but the first buffer */
-	bool sees_all;	       /* switches of tasks that the recording is not of, too */
+		kernel_buffer; /* buffer with the kernel's switches; 0: the first buffer has them */
+	bool sees_all;	       /* switches of tasks that are not recorded are there, too */
 	const struct columns_watch *watch; /* NULL: none */
-	uint32_t nr_taken;		   /* calls and events, for looks at the clock */
+	uint32_t nr_taken;		   /* calls and events; the clock is read now and then */
 	uint64_t next_part_ns;
 	int err;
 };
@@ -228,10 +228,10 @@ static void add_span(struct building *b, struct track_key key, uint32_t depth, u
 	b->err = span_row_add(&t->rows[depth], start, length, name, extra);
 }
 
-#define LOOK_EACH 16384u	      /* calls and events, between two looks at the clock */
-#define PART_NS	  UINT64_C(700000000) /* from the beginning to the first part */
+#define LOOK_EACH 16384u	      /* calls and events between two reads of the clock */
+#define PART_NS	  UINT64_C(700000000) /* from the begin of the reading to the first part */
 
-/* Each part comes when three times as long was read. */
+/* The next part comes when the reading has taken three times as long. */
 static void give_part(struct building *b)
 {
 	struct columns *part = NULL;
@@ -406,8 +406,8 @@ static void slice(void *arg, const struct sched_thread *t, enum sched_state next
 }
 
 /*
- * The first event on a CPU after @since and up to @to that is of thread @pid, or with @other of
- * another one; @to: there is none.
+ * The time of the first event on a CPU after @since and up to @to that thread @pid made, or with
+ * @other another thread. @to if there is none.
  */
 static uint64_t first_event(struct building *b, unsigned int cpu, int32_t pid, bool other,
 			    uint64_t since, uint64_t to)
@@ -424,15 +424,15 @@ static uint64_t first_event(struct building *b, unsigned int cpu, int32_t pid, b
 	return to;
 }
 
-/* Whether its switches may be among the lost records: those of the buffer that has the switches. */
+/* May switches of @cpu be among the lost records? Only if its buffer has the switches. */
 static bool is_of_switches(const struct building *b, const struct column_lost *l, unsigned int cpu)
 {
 	return l->cpu == cpu && (!b->kernel_buffer || l->buffer == b->kernel_buffer);
 }
 
 /*
- * The time behind the last gap in a CPU's records after its last switch and up to @to, which never
- * falls; 0: there is none.
+ * The end of the last gap in a CPU's records after its last switch and up to @to; 0: there is none.
+ * @to never falls from call to call.
  */
 static uint64_t lost_until(struct building *b, unsigned int cpu, uint64_t to)
 {
@@ -460,10 +460,12 @@ static void add_ran(struct building *b, unsigned int cpu, int32_t pid, const cha
 }
 
 /*
- * A CPU runs a task from the switch to it up to @to, at which @prev leaves: a task, 0 the idle
- * task, -1 not known. Kernels do not report each switch to and from the idle task: where @prev is
- * another one, the task ran until something else had an event there, and @prev from its first one.
- * Where records were lost meanwhile, only @prev's time behind the gap is known.
+ * At @to task @prev leaves a CPU (0: the idle task; -1: not known). Add the time that the CPU's
+ * task ran since the switch to it. Kernels do not report each switch to and from the idle task. So
+ * if
+ * @prev is another task, the CPU's task ran until another one had an event there, and @prev ran
+ * since its first event. Where records were lost meanwhile, only @prev's time after the gap is
+ * known.
  */
 static void cpu_ran(struct building *b, unsigned int cpu, int32_t prev, const char *comm,
 		    uint64_t to)
@@ -483,12 +485,12 @@ static void cpu_ran(struct building *b, unsigned int cpu, int32_t prev, const ch
 			first_event(b, cpu, prev, false, gap ? gap - 1 : since, to), to);
 }
 
-/* A CPU's row is of one buffer: the kernel's, which knows all tasks, before the program's own. */
+/* A CPU's row is of one buffer: the kernel's if there is one, since it knows all tasks. */
 static void switched(void *arg, const struct sched_switch *sw)
 {
 	struct building *b = arg;
 	unsigned int cpu = sw->cpu;
-	/* a program's own recording is no account of other threads, nor of the engine's agent */
+	/* a program's own recording does not know how long other threads and the agent ran */
 	int32_t prev = b->kernel_buffer || sw->out ? sw->prev : 0;
 	int32_t next = b->kernel_buffer || sw->in ? sw->next : 0;
 
@@ -504,8 +506,8 @@ static void switched(void *arg, const struct sched_switch *sw)
 }
 
 /*
- * Where the kernel's switches are those of some threads alone, other tasks are only seen beside
- * them: how long they ran is not known.
+ * If the kernel's switches are of some threads only, other tasks are seen only as their neighbours:
+ * how long those ran is not known.
  */
 static void drop_other_tasks(struct building *b)
 {
@@ -538,7 +540,7 @@ static void drop_other_tasks(struct building *b)
 	c->nr_tracks = nr;
 }
 
-/* The second reading: what CPUs and threads did. */
+/* The second reading: which tasks ran on the CPUs, and the states of threads. */
 static int read_switches(struct building *b)
 {
 	const struct sched_ops ops = {.slice = slice, .switched = switched};
@@ -571,7 +573,7 @@ static int read_switches(struct building *b)
 	return ret == -ENODATA ? 0 : ret;
 }
 
-/* Where a recording begins in the middle of calls, the outermost depths have none. */
+/* Where a recording begins in the middle of calls, the outermost depths have no calls. */
 static void drop_empty_rows(struct track *t)
 {
 	uint32_t empty = 0;
@@ -582,7 +584,7 @@ static void drop_empty_rows(struct track *t)
 	t->nr_rows -= empty;
 }
 
-/* The track of each event; once the tracks are in order. */
+/* Set the track of each event. The tracks are in order. */
 static void number_threads(struct columns *c)
 {
 	for (uint32_t i = 0; i < c->nr_tracks; i++) {

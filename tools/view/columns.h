@@ -54,23 +54,24 @@ extern const char *const columns_kind_names[TRACK_NR_KINDS];
 
 struct track {
 	enum track_kind kind;
-	uint32_t file;	    /* of columns.files */
-	int32_t id;	    /* of a CPU its number, else the thread */
-	int32_t pid;	    /* the thread's process; 0 unknown, or a CPU */
-	uint32_t process;   /* as struct record */
-	uint32_t stack;	    /* TRACK_CALLS of another stack than the thread's own; 0 */
-	bool is_other;	    /* of a process that has events alone, beside others that have more */
-	const char *name;   /* the thread's; "" of a CPU */
-	const char *buffer; /* of the file, that its spans are of; "": the top one, or all */
+	uint32_t file;	  /* of columns.files */
+	int32_t id;	  /* of a CPU its number, else the thread */
+	int32_t pid;	  /* the thread's process; 0 unknown, or a CPU */
+	uint32_t process; /* as struct record */
+	uint32_t stack;	  /* TRACK_CALLS of another stack than the thread's own; 0 */
+	bool is_other;	  /* its process has events alone, and other processes have more */
+	const char *name; /* the thread's; "" of a CPU */
+	const char
+		*buffer; /* instance of the file that its spans are of; "": the top one, or all */
 	struct span_row *rows;
 	uint32_t nr_rows, room_rows;
 };
 
 struct column_name {
 	char *text;
-	char *object; /* of a function its object's name; NULL of others */
-	char *place;  /* of a function `file.c:12`, where view.srcline asks for it; NULL */
-	uint64_t ip;  /* of a function of the first file: its entry; 0 */
+	char *object; /* name of a function's object; NULL of other names */
+	char *place;  /* of a function `file.c:12`, with view.srcline; else NULL */
+	uint64_t ip;  /* entry of a function of the first file; else 0 */
 };
 
 /* By number, in order of time. */
@@ -80,16 +81,16 @@ struct column_events {
 	int32_t *tid;
 	uint32_t *name;
 	uint32_t *text;	   /* number of its text: columns.texts */
-	uint32_t *latency; /* the same of its latency flags: five characters, `d..1.` */
+	uint32_t *latency; /* number of the text of its latency flags: five characters, `d..1.` */
 	uint32_t *track;   /* number of its thread's TRACK_EVENTS */
 	size_t nr, room;
 };
 
-/* A recording of which they are. */
+/* One of the recordings that are shown. */
 struct column_file {
 	const char *path; /* its view's */
-	int64_t offset;	  /* ns that were added to its times; of a guest, to the first one */
-	/* Of a guest whose host is shown, too: columns_guests(). */
+	int64_t offset;	  /* ns that were added to its times; of a guest: to its first time */
+	/* If it is of a guest, and its host's file is shown, too: columns_guests(). */
 	uint32_t host; /* number of the host's file + 1; 0 none */
 	struct column_vcpu {
 		uint32_t cpu; /* the guest's */
@@ -106,7 +107,7 @@ struct column_lost {
 };
 
 struct columns {
-	struct view *v;		      /* borrowed: where it was read from; the first one's */
+	struct view *v;		      /* borrowed: its reader; of several files the first one's */
 	const struct columns *parent; /* columns_filter(): names, texts, lost are its; else NULL */
 	struct column_file *files;    /* one, or those of columns_join() */
 	uint32_t nr_files;
@@ -114,7 +115,7 @@ struct columns {
 	uint64_t nr_calls;
 	uint64_t too_deep; /* calls left out: COLUMNS_MAX_ROWS */
 	bool has_states;
-	bool outline;	      /* columns_outline(): trees alone, and of the events their number */
+	bool outline;	      /* columns_outline(): trees alone, and the number of events */
 	struct track *tracks; /* CPUs first, then by process and thread */
 	size_t nr_tracks, room_tracks;
 	struct column_name *names;
@@ -124,15 +125,15 @@ struct columns {
 	struct column_events events;
 	struct column_lost *lost;
 	size_t nr_lost, room_lost;
-	void *index; /* index_load(): in which the leaves of its rows lie; NULL */
+	void *index; /* index_load(): memory with the leaves of its rows; NULL */
 };
 
-/* Sees the columns while they are read. */
+/* Gets outlines while the columns are read. */
 struct columns_watch {
 	/*
-	 * An outline of what was read so far, some times in the reading: after some tenths of a
-	 * second, then each time that three times as long was read. Calls that are open are not in
-	 * it. @part: columns_free() it. Called in the thread that reads.
+	 * Called with an outline of what was read so far: first after some tenths of a second, then
+	 * each time that the reading has taken three times as long. Open calls are not in it.
+	 * @part: columns_free() it. Called in the thread that reads.
 	 */
 	void (*part)(void *arg, struct columns *part);
 	void *arg;
@@ -146,10 +147,9 @@ struct columns_watch {
 int columns_read(struct view *v, const struct columns_watch *watch, struct columns **out);
 
 /*
- * columns_outline() - what a first picture needs of @c, which may be unfinished: names, tracks with
- * the trees of their rows (span_row_outline()), places where records were lost. It shares nothing
- * with @c, but for the view and the files' paths. Of an outline only answer_info() and
- * answer_spans() may be asked.
+ * columns_outline() - the outline of @c, which may be unfinished: names, tracks with the trees of
+ * their rows (span_row_outline()), places where records were lost. It shares nothing with @c but
+ * the view and the files' paths. Only answer_info() and answer_spans() take an outline.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int columns_outline(const struct columns *c, struct columns **out);
@@ -163,21 +163,21 @@ void columns_free(struct columns *c);
 
 /*
  * columns_join() - several recordings on one timeline.
- * @c: @nr of them, whose views stay; they are freed, whatever it returns. @offsets: ns that are
- * added to the times of each; times before 0 are 0.
+ * @c: @nr of them. They are freed, also after a failure; their views stay open. @offsets: ns to add
+ * to the times of each; times before 0 become 0.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int columns_join(struct columns **c, unsigned int nr, const int64_t *offsets, struct columns **out);
 
 /*
- * columns_guests() - find files of guests and of their hosts among several, by their trace ids. Times
- * of a guest become the host's, as the guest's file says, and its column_file.host is set.
- * @c: @nr of them, before columns_join(). A file that is no trace.dat is none of a guest.
+ * columns_guests() - find files of guests and of their hosts among several, by their trace ids.
+ * Times of a guest become the host's, as the guest's file says, and its column_file.host is set.
+ * @c: @nr of them, before columns_join(). Files of other formats than trace.dat are passed over.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int columns_guests(struct columns *const *c, unsigned int nr);
 
-/* One more event, as number @i of @from. Return: 0 or -ENOMEM with fail() set. */
+/* Append a copy of event number @i of @from. Return: 0 or -ENOMEM with fail() set. */
 int column_events_add(struct column_events *e, const struct column_events *from, size_t i);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See columns.h. One clock serves all CPUs of a guest, that of its first CPU with samples: rows of
- * threads go from CPU to CPU, and the samples of a guest's CPUs differ by their error alone.
+ * See columns.h. The clock of a guest's first CPU with samples is used for all its CPUs: rows of
+ * threads go from CPU to CPU, and the samples of the CPUs differ only by their error.
  * Tests: tests/cli/test_view_guest.py.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@ static uint64_t host_time(const struct clock_of_host *k, uint64_t ts)
 	return dat_shifts_apply(k->shifts, k->cpu, ts);
 }
 
-/* The order stays as it is, whatever the file says of the clocks. */
+/* Spans keep their order, also if the file's clock samples would change it. */
 static int move_row(struct span_row *row, const struct clock_of_host *k)
 {
 	uint64_t end = 0;

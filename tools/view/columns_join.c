@@ -16,7 +16,7 @@ static bool same_name(const struct column_name *a, const struct column_name *b)
 	       (!a->object || !strcmp(a->object, b->object));
 }
 
-/* @numbers: for each name of @from its number in @to. */
+/* @numbers: set to the number in @to of each name of @from. */
 static int join_names(struct columns *to, struct columns *from, struct hash_index *index,
 		      uint32_t *numbers)
 {
@@ -104,7 +104,7 @@ static int join_lost(struct columns *to, const struct columns *from, int64_t by)
 	return 0;
 }
 
-/* One recording more, all but its events. */
+/* Append one recording without its events. */
 static int join_one(struct columns *to, struct columns *from, int64_t by,
 		    struct hash_index *by_name)
 {
@@ -138,7 +138,7 @@ static int join_one(struct columns *to, struct columns *from, int64_t by,
 	return 0;
 }
 
-/* All events in order of time, and the numbers of those in rows. */
+/* Merge the events in order of time, and renumber those in rows. */
 static int join_events(struct columns *to, struct columns **c, unsigned int nr)
 {
 	size_t *next = calloc(nr, sizeof(*next));

@@ -8,14 +8,14 @@
 struct function_sum {
 	uint64_t calls; /* 0: it has none in the range */
 	uint64_t total; /* ns; a call beneath another call of the same function counts once */
-	uint64_t sum;	/* ns; here such a call counts, too */
+	uint64_t sum;	/* ns; a call beneath another one of the same function counts, too */
 	uint64_t self, shortest, longest;
 	uint32_t open; /* calls that are open while the sums are made */
 };
 
 /*
  * walk_tracks() - walk_calls() of some tracks, or of all.
- * @tracks: numbers, @nr of them; those that have no calls are left out; 0: all. @from, @to: ns of
+ * @tracks: @nr numbers; tracks without calls are left out; @nr 0: all. @from, @to: ns of
  * the trace's clock. Return: 0 or -ENOMEM with fail() set.
  */
 int walk_tracks(const struct columns *c, const uint32_t *tracks, size_t nr, uint64_t from,
@@ -23,7 +23,7 @@ int walk_tracks(const struct columns *c, const uint32_t *tracks, size_t nr, uint
 
 /*
  * function_sums() - the sums of all functions, by the number of their names.
- * @out: c->nr_names of them, to be freed. Return: as walk_tracks().
+ * @out: c->nr_names of them; the caller frees it. Return: as walk_tracks().
  */
 int function_sums(const struct columns *c, const uint32_t *tracks, size_t nr, uint64_t from,
 		  uint64_t to, struct function_sum **out);

@@ -38,7 +38,7 @@ static unsigned int class_of(uint64_t length)
 	return length ? 63u - (unsigned int)__builtin_clzll(length) : 0;
 }
 
-/* What a span takes, with its commas. */
+/* The bytes of a span in JSON, with its commas. */
 static uint64_t span_bytes(const struct span_row *row, size_t i)
 {
 	uint64_t before = i ? row->start[i - 1] : 0;
@@ -47,13 +47,15 @@ static uint64_t span_bytes(const struct span_row *row, size_t i)
 	       digits(row->name[i]) + 4u + (row->has_extra ? digits(row->extra[i]) + 1u : 0);
 }
 
-/* How many texts there are up to an event's: they are numbered by their first use. */
+/*
+ * The number of texts that the events up to number @i use: texts are numbered by their first use.
+ */
 static size_t texts_to(const struct column_events *e, size_t i)
 {
 	return (e->text[i] > e->latency[i] ? e->text[i] : e->latency[i]) + 1u;
 }
 
-/* Which calls and events fit: the rest is cut. */
+/* Choose the calls and events that fit into the file. */
 static void choose(const struct columns *c, struct answer_cut *cut)
 {
 	uint64_t bytes = PAGE_ROOM, classes[NR_CLASSES] = {0}, calls[NR_CLASSES] = {0};
@@ -226,7 +228,7 @@ static void put_page(const struct columns *c, struct out *o, struct out *safe,
 	out_write(o, (const char *)page_end, page_end_bytes);
 }
 
-/* A recording whose name was taken for the page's must not be lost. */
+/* Only a page may be replaced: the user may have given the name of a recording by mistake. */
 static int may_replace(const char *path)
 {
 	static const char begin[] = "<!doctype html";
@@ -236,10 +238,10 @@ static int may_replace(const char *path)
 
 	if (fd >= 0)
 		close(fd);
-	/* another error is dat_file_create()'s to name */
+	/* dat_file_create() reports other errors */
 	if (n <= 0 || ((size_t)n == sizeof(there) && !strncasecmp(there, begin, sizeof(there))))
 		return 0;
-	return fail(EEXIST, "'%s' is there and is no page: name another file for --html", path);
+	return fail(EEXIST, "'%s' exists and is no page: name another file for --html", path);
 }
 
 int html_write(const char *path, const struct columns *c, struct answer_cut *cut)

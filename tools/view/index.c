@@ -23,7 +23,7 @@
 #define MAX_NAMES   (1u << 28)
 #define BUFFER_SIZE (1u << 20)
 #define HUGE_PAGE   (2u << 20)
-#define PIECE	    (256u << 10) /* is hashed while it is in the CPU's cache */
+#define PIECE	    (256u << 10) /* bytes of a read; hashed while in the CPU cache */
 
 static uint64_t hash_on(uint64_t h, const void *data, size_t bytes)
 {
@@ -49,7 +49,7 @@ uint64_t index_hash(const struct index_head *head, const void *data, size_t byte
 	return hash_with_head(hash_on(HASH_BYTES_SEED, data, bytes), *head);
 }
 
-/* The place. */
+/* Where the index is. */
 
 static int no_memory(void)
 {
@@ -212,7 +212,7 @@ static int write_to(FILE *file, const struct index_id *id, const struct columns 
 	return 0;
 }
 
-/* A file of that name that is no index is the user's. */
+/* Only an index may be replaced: another file of that name is the user's. */
 static bool may_replace(const char *index)
 {
 	int fd = open(index, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -234,7 +234,7 @@ int index_save(const char *index, const struct index_id *id, const struct column
 
 	if (!may_replace(index)) {
 		free(buffer);
-		return fail(EEXIST, "%s is there and is no index", index);
+		return fail(EEXIST, "%s exists and is no index", index);
 	}
 	if (!buffer || asprintf(&tmp, "%s.%d", index, (int)getpid()) < 0) {
 		free(buffer);
@@ -276,7 +276,7 @@ static int damaged(void)
 	return fail(EINVAL, "the index is damaged");
 }
 
-/* The next @bytes, and past what fills up to 8 behind them. NULL: there are not as many. */
+/* The next @bytes; the padding to 8 behind them is skipped. NULL: fewer are left. */
 static const void *take(struct cursor *c, uint64_t bytes)
 {
 	const unsigned char *at = c->at;
@@ -392,7 +392,7 @@ static int load_row(struct cursor *at, const struct columns *c, struct span_row 
 					   (uint32_t)c->nr_names, row);
 		row->borrowed = true; /* they stay where they were read: columns.index */
 	}
-	/* all is within the times of the head: what begins before the first one has no place */
+	/* nothing may begin before or end after the times of the head */
 	if (!err && row->nr &&
 	    (row->nodes[0][0].start < c->first ||
 	     row->nodes[0][row->nr_nodes[0] - 1].end > c->last))
@@ -449,7 +449,7 @@ static int load_all(const struct index_head *head, struct cursor *at, struct col
 {
 	int err;
 
-	/* each has some bytes of the file */
+	/* each name, track and gap takes at least its row's bytes in the file */
 	if (head->first > head->last || head->nr_names > MAX_NAMES ||
 	    head->nr_names > at->left / sizeof(struct index_name) ||
 	    head->nr_tracks > at->left / sizeof(struct index_track) ||
@@ -470,7 +470,9 @@ static int load_all(const struct index_head *head, struct cursor *at, struct col
 	return err ? err : load_lost(at, c, head->nr_lost);
 }
 
-/* Not inlined: the fuzzer's pread() is taken, and not the one that checks sizes. */
+/*
+ * Not inlined: inlined, _FORTIFY_SOURCE would call __pread_chk() in place of the fuzzer's pread().
+ */
 __attribute__((noinline)) static ssize_t read_at(int fd, void *to, size_t bytes, off_t at)
 {
 	return pread(fd, to, bytes, at);
@@ -485,8 +487,8 @@ static int check_head(const struct index_head *head, const struct index_id *id, 
 }
 
 /*
- * Opens a file of this user's and reads its head, which is checked before memory is taken for the
- * rest: a file of another kind may be of any size.
+ * Open an index of this user and read its head. The head is checked before memory for the rest is
+ * allocated: a file of another kind may have any size.
  */
 static int open_index(const char *path, const struct index_id *id, int *fd, struct index_head *head)
 {
@@ -498,7 +500,7 @@ static int open_index(const char *path, const struct index_id *id, int *fd, stru
 		return fail_errno(errno, "cannot open %s", path);
 	if (fstat(*fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 	    (uint64_t)st.st_size < sizeof(*head) || (uint64_t)st.st_size > MAX_BYTES)
-		err = fail(EINVAL, "%s is no index of this user's", path);
+		err = fail(EINVAL, "%s is no index that belongs to this user", path);
 	else if (read_at(*fd, head, sizeof(*head), 0) != sizeof(*head))
 		err = damaged();
 	if (!err)
@@ -508,7 +510,7 @@ static int open_index(const char *path, const struct index_id *id, int *fd, stru
 	return err;
 }
 
-/* Fresh memory costs a fault a page: more than reading a large index, so it has huge pages. */
+/* Huge pages: with small ones the page faults would cost more than reading a large index. */
 static void *room_for(size_t bytes)
 {
 	void *room;
@@ -517,7 +519,7 @@ static void *room_for(size_t bytes)
 		return malloc(bytes + 1);
 	if (posix_memalign(&room, HUGE_PAGE, bytes))
 		return NULL;
-	madvise(room, bytes, MADV_HUGEPAGE); /* where it cannot, they are small */
+	madvise(room, bytes, MADV_HUGEPAGE); /* without huge pages small ones do */
 	return room;
 }
 
@@ -537,7 +539,7 @@ static int read_rest(int fd, const struct index_head *head, unsigned char **out,
 		n = read_at(fd, *out + at, *bytes - at < PIECE ? *bytes - at : PIECE,
 			    (off_t)(sizeof(*head) + at));
 		at += n > 0 ? (size_t)n : 0;
-		/* a word that is not whole yet waits for the next piece */
+		/* an incomplete word is hashed with the next piece */
 		hash = hash_on(hash, *out + hashed, at - hashed);
 		hashed = at & ~(size_t)7;
 	}

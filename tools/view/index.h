@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The index of a recording: its outline (columns_outline()) in a file, so that `view` has a picture
- * before it has read the recording. Only the first picture
- * depends on it, and the recording replaces that picture.
+ * before it has read the recording. Only the first picture depends on it; the recording replaces
+ * it.
  *
  *	struct index_head | names | tracks, each with its rows | places where records were lost
  *
- * All numbers are in the machine's order, each part begins at a multiple of 8 bytes. An index that
- * is not of this version, of this very file as it is now, complete and with the right hash is not
- * used and is written anew. One with the right hash is still untrusted: each count, length and
- * number is checked. Tests: tests/cli/test_view_index.py, fuzz target index.
+ * All numbers are in the machine's byte order; each part begins at a multiple of 8 bytes. An index
+ * of another version, of another state of the file, incomplete or with a wrong hash is not used and
+ * is written anew. One with the right hash is still untrusted: each count, length and number is
+ * checked. Tests: tests/cli/test_view_index.py, fuzz target index.
  */
 #ifndef VESTIGE_TOOLS_INDEX_H
 #define VESTIGE_TOOLS_INDEX_H
@@ -23,7 +23,7 @@
 #define INDEX_MAGIC   UINT64_C(0x5845444e49534556) /* "VESINDEX" */
 #define INDEX_VERSION 3u
 
-/* Which file, and in which state: it is another one after each change. */
+/* The file and its state: each change of the file gives another id. */
 struct index_id {
 	uint64_t dev, ino, bytes, mtime_ns;
 };
@@ -32,7 +32,7 @@ struct index_head {
 	uint64_t magic;
 	uint32_t version, head_bytes;
 	uint64_t file_bytes; /* of the index */
-	uint64_t hash;	     /* of all that follows the head, then of the head with 0 here */
+	uint64_t hash;	     /* of all behind the head, then of the head with this field 0 */
 	struct index_id id;
 	uint64_t first, last, nr_calls, too_deep, nr_events;
 	uint32_t has_states, nr_names, nr_tracks, nr_lost;
@@ -55,8 +55,8 @@ struct index_track {
 };
 
 /*
- * Behind it, of a row that is whole: start, length (64 bits each), name, extra (32 bits each) of
- * each span. Else struct span_node of each leaf.
+ * Behind it, if the row is whole: start, length (64 bits each), name, extra (32 bits each) of each
+ * span. Else struct span_node of each leaf.
  */
 struct index_row {
 	uint64_t nr, whole;
@@ -68,11 +68,11 @@ struct index_lost {
 };
 
 /*
- * index_place() - where the index of a file is: beside it (PATH.index) if the folder is this user's
- * and no other one may write there, else in $XDG_CACHE_HOME/vestige, which is made (0700).
+ * index_place() - the path of a file's index: beside it (PATH.index) if the folder belongs to this
+ * user and no other user may write there; else in $XDG_CACHE_HOME/vestige, which is made (0700).
  * @path: the recording. @id: set. @out: freed by the caller.
- * Return: 0; -errno with fail() set: ENOENT, EINVAL (no regular file), EACCES (there is no place
- * that is this user's alone), ...
+ * Return: 0; -errno with fail() set: ENOENT, EINVAL (no regular file), EACCES (no folder is only
+ * this user's), ...
  */
 int index_place(const char *path, struct index_id *id, char **out);
 
@@ -80,7 +80,7 @@ int index_place(const char *path, struct index_id *id, char **out);
  * index_load() - the outline that the index of a file has.
  * @index: from index_place(). @v: of the recording, borrowed as by columns_read().
  * Return: 0; -ENOENT: there is none; -ESTALE: it is of another file, state or version; -EINVAL: it
- * is damaged, or is no regular file of this user; -ENOMEM, ... fail() is set.
+ * is damaged, or no regular file that belongs to this user; -ENOMEM, ... fail() is set.
  */
 int index_load(const char *index, const struct index_id *id, struct view *v, struct columns **out);
 

@@ -8,7 +8,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 
-/* A part of the list that is in order of time: the events, or a row of calls. */
+/* A source of the list, in order of time: the events, or a row of calls. */
 struct source {
 	const uint64_t *start;
 	size_t nr, next;

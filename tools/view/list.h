@@ -15,9 +15,9 @@ struct list_entry {
 	uint64_t start, length; /* ns of the trace's clock; length 0 of an event */
 	uint32_t name;
 	bool is_event;
-	uint32_t track, row; /* of an event its thread's, and row 0 */
+	uint32_t track, row; /* of an event: its thread's track, row 0 */
 	uint32_t cpu;	     /* or COLUMNS_NO_CPU */
-	size_t nr;	     /* of a call in its row, of an event in columns.events */
+	size_t nr;	     /* number of a call in its row, of an event in columns.events */
 };
 
 struct list;
@@ -27,10 +27,10 @@ struct list *list_new(const struct columns *c);
 void list_free(struct list *l);
 
 uint64_t list_length(const struct columns *c);
-/* How many entries begin before @ts. */
+/* The number of entries that begin before @ts. */
 uint64_t list_number(const struct list *l, uint64_t ts);
 
-/* Go to entry number @at; list_next() gives it, then those behind it. */
+/* Go to entry number @at. list_next() gives it, then the entries after it. */
 void list_seek(struct list *l, uint64_t at);
 /* Return: false at the end. */
 bool list_next(struct list *l, struct list_entry *e);

@@ -28,7 +28,7 @@ struct step {
 	enum step_kind kind;
 	enum column column;
 	enum operation op;
-	char *name; /* of a field */
+	char *name; /* of a field: a column `.NAME` */
 	char *value;
 	double number;
 	bool is_number;
@@ -105,7 +105,7 @@ static enum match_result compare_number(const struct step *s, double number)
 		snprintf(text, sizeof(text), "%.0f", number);
 		return compare_text(s, text);
 	}
-	/* a number is not equal to a word, and neither less nor more */
+	/* a number and a word: only `ne` is met */
 	return s->is_number ? compare(s->op, number, s->number) : result(s->op == NE);
 }
 
@@ -263,7 +263,7 @@ void match_free(struct match *m)
 
 /* The values of the columns for one item. */
 struct item {
-	bool has[NR_COLUMNS]; /* the texts of an event: info, latency, fields */
+	bool has[NR_COLUMNS]; /* the columns that it has */
 	uint32_t name, text, latency, task;
 	double pid, cpu, time, length, depth;
 };
@@ -388,7 +388,7 @@ enum match_result match_item(const struct match *m, uint32_t track, uint32_t row
 	return work_out(m, &i);
 }
 
-/* Events that are left, and for each old number the new one. */
+/* Keep the events that meet the condition, and set the new number of each old one. */
 static int filter_events(const struct columns *c, const struct match *m, struct columns *out,
 			 uint32_t *numbers)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libmicrohttpd, which is loaded when there is something to serve: with GnuTLS, which it needs, it
- * takes as long to load as all other libraries of a command together.
+ * libmicrohttpd is loaded only when a server starts: with GnuTLS, which it needs, it takes as long
+ * to load as all other libraries of a command together.
  */
 #ifndef VESTIGE_TOOLS_MHD_H
 #define VESTIGE_TOOLS_MHD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See questions.h. Tests: tests/cli/test_view.py. */
-#include "tools/view/questions.h"
+/* See requests.h. Tests: tests/cli/test_view.py. */
+#include "tools/view/requests.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "tools/view/source_text.h"
 #include "tools/view/sql.h"
 
-#define MAX_ROWS    4096u /* of one question */
+#define MAX_ROWS    4096u /* of one request */
 #define MAX_ENTRIES 20000u
 #define MAX_ANSWER  (256u << 20)
 #define SQL_ROWS    1000u
@@ -39,12 +39,12 @@ int body_add(void *body, const char *text, size_t bytes)
 	return 0;
 }
 
-/* The question in an address. */
-struct question {
+/* A request: the arguments of its address. */
+struct request {
 	uint64_t from, to, pixel, at, nr;
 	bool off_cpu;
 	const char *text;
-	const struct columns *c; /* those that its filter leaves */
+	const struct columns *c; /* what its filter leaves */
 	uint32_t (*rows)[2];
 	size_t nr_rows, room_rows;
 	uint32_t *tracks;
@@ -74,40 +74,41 @@ static bool take_track(const char **p, uint32_t *n)
 }
 
 /* TRACK.ROW,TRACK.ROW,... */
-static bool take_rows(struct question *q, const char *p)
+static bool take_rows(struct request *req, const char *p)
 {
 	while (*p) {
-		if (q->nr_rows == MAX_ROWS || ARRAY_ROOM(q->rows, q->nr_rows, q->room_rows, 64))
+		if (req->nr_rows == MAX_ROWS ||
+		    ARRAY_ROOM(req->rows, req->nr_rows, req->room_rows, 64))
 			return false;
-		if (!take_track(&p, &q->rows[q->nr_rows][0]) || *p++ != '.' ||
-		    !take_track(&p, &q->rows[q->nr_rows][1]))
+		if (!take_track(&p, &req->rows[req->nr_rows][0]) || *p++ != '.' ||
+		    !take_track(&p, &req->rows[req->nr_rows][1]))
 			return false;
-		q->nr_rows++;
+		req->nr_rows++;
 		if (*p && (*p++ != ',' || !*p))
 			return false;
 	}
 	return true;
 }
 
-static bool take_tracks(struct question *q, const char *p)
+static bool take_tracks(struct request *req, const char *p)
 {
 	while (*p) {
-		if (q->nr_tracks == MAX_ROWS ||
-		    ARRAY_ROOM(q->tracks, q->nr_tracks, q->room_tracks, 64) ||
-		    !take_track(&p, &q->tracks[q->nr_tracks]))
+		if (req->nr_tracks == MAX_ROWS ||
+		    ARRAY_ROOM(req->tracks, req->nr_tracks, req->room_tracks, 64) ||
+		    !take_track(&p, &req->tracks[req->nr_tracks]))
 			return false;
-		q->nr_tracks++;
+		req->nr_tracks++;
 		if (*p && (*p++ != ',' || !*p))
 			return false;
 	}
 	return true;
 }
 
-static bool take_question(struct question *q, struct MHD_Connection *con)
+static bool take_request(struct request *req, struct MHD_Connection *con)
 {
 	static const char *const names[] = {"from", "to", "pixel", "at", "nr", "off"};
 	uint64_t off = 0;
-	uint64_t *const to[] = {&q->from, &q->to, &q->pixel, &q->at, &q->nr, &off};
+	uint64_t *const to[] = {&req->from, &req->to, &req->pixel, &req->at, &req->nr, &off};
 	const char *rows, *tracks;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -117,84 +118,87 @@ static bool take_question(struct question *q, struct MHD_Connection *con)
 		if (value && (!take_number(&value, to[i]) || *value))
 			return false;
 	}
-	q->off_cpu = off;
-	q->text = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "text");
+	req->off_cpu = off;
+	req->text = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "text");
 	rows = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "rows");
 	tracks = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "tracks");
-	return (!rows || take_rows(q, rows)) && (!tracks || take_tracks(q, tracks));
+	return (!rows || take_rows(req, rows)) && (!tracks || take_tracks(req, tracks));
 }
 
-static int ask_info(struct served *s, struct out *o, const struct question *q)
+static int ask_info(struct served *s, struct out *o, const struct request *req)
 {
-	(void)q;
+	(void)req;
 	answer_info(s->c, o, &s->about);
 	return 0;
 }
 
-static int ask_spans(struct served *s, struct out *o, const struct question *q)
+static int ask_spans(struct served *s, struct out *o, const struct request *req)
 {
 	(void)s;
-	answer_spans(q->c, o, (const uint32_t(*)[2])q->rows, q->nr_rows, q->from, q->to, q->pixel);
+	answer_spans(req->c, o, (const uint32_t(*)[2])req->rows, req->nr_rows, req->from, req->to,
+		     req->pixel);
 	return 0;
 }
 
-static int ask_list(struct served *s, struct out *o, const struct question *q)
+static int ask_list(struct served *s, struct out *o, const struct request *req)
 {
 	(void)s;
-	return answer_list(q->c, o, q->at, q->nr < MAX_ENTRIES ? (unsigned int)q->nr : MAX_ENTRIES);
+	return answer_list(req->c, o, req->at,
+			   req->nr < MAX_ENTRIES ? (unsigned int)req->nr : MAX_ENTRIES);
 }
 
-static int ask_number(struct served *s, struct out *o, const struct question *q)
+static int ask_number(struct served *s, struct out *o, const struct request *req)
 {
 	(void)s;
-	return answer_number(q->c, o, q->from);
+	return answer_number(req->c, o, req->from);
 }
 
-static int ask_find(struct served *s, struct out *o, const struct question *q)
+static int ask_find(struct served *s, struct out *o, const struct request *req)
 {
 	struct match *m = NULL;
-	int err = match_new(q->c, q->text ? q->text : "", &m);
+	int err = match_new(req->c, req->text ? req->text : "", &m);
 
 	(void)s;
 	if (!err)
-		err = answer_find(q->c, o, m, q->from, q->to);
+		err = answer_find(req->c, o, m, req->from, req->to);
 	match_free(m);
 	return err;
 }
 
-static int ask_table(struct served *s, struct out *o, const struct question *q)
+static int ask_table(struct served *s, struct out *o, const struct request *req)
 {
 	(void)s;
-	return answer_table(q->c, o, q->tracks, q->nr_tracks, q->from, q->to);
+	return answer_table(req->c, o, req->tracks, req->nr_tracks, req->from, req->to);
 }
 
-static int ask_flame(struct served *s, struct out *o, const struct question *q)
+static int ask_flame(struct served *s, struct out *o, const struct request *req)
 {
 	(void)s;
-	return answer_flame(q->c, o, q->tracks, q->nr_tracks, q->from, q->to, q->off_cpu);
+	return answer_flame(req->c, o, req->tracks, req->nr_tracks, req->from, req->to,
+			    req->off_cpu);
 }
 
-static int ask_function(struct served *s, struct out *o, const struct question *q)
+static int ask_function(struct served *s, struct out *o, const struct request *req)
 {
 	(void)s;
-	return answer_function(q->c, o, q->nr, q->from, q->to);
+	return answer_function(req->c, o, req->nr, req->from, req->to);
 }
 
-static int ask_generation(struct served *s, struct out *o, const struct question *q)
+static int ask_generation(struct served *s, struct out *o, const struct request *req)
 {
-	(void)q;
+	(void)req;
 	out_printf(o, "%" PRIu64, s->generation);
 	return 0;
 }
 
-static int ask_source(struct served *s, struct out *o, const struct question *q)
+static int ask_source(struct served *s, struct out *o, const struct request *req)
 {
 	if (!s->source && source_text_new(s->c, s->source_dir, &s->source))
 		return -ENOMEM;
-	return source_text_answer(s->source, o, q->nr);
+	return source_text_answer(s->source, o, req->nr);
 }
 
-/* Rows on their way to the page. */
+/* The rows of an SQL result while they are written. */
 struct sql_rows {
 	struct out *o;
 	bool any;
@@ -213,7 +217,7 @@ static int sql_head(void *arg, const char *const *names, unsigned int nr)
 	return 0;
 }
 
-/* Numbers are texts, too: a page's numbers do not hold all times of a clock. */
+/* Numbers are sent as texts: a number of JavaScript cannot hold every time of a clock. */
 static int sql_row(void *arg, const struct sql_cell *cells, unsigned int nr)
 {
 	struct sql_rows *r = arg;
@@ -228,8 +232,8 @@ static int sql_row(void *arg, const struct sql_cell *cells, unsigned int nr)
 	return r->o->err;
 }
 
-/* An error is an answer, too: {"error": ...}. */
-static int ask_sql(struct served *s, struct out *o, const struct question *q)
+/* An error of the query is an answer, too: {"error": ...}. */
+static int ask_sql(struct served *s, struct out *o, const struct request *req)
 {
 	const struct sql_limits limits = {
 		.rows = SQL_ROWS, .seconds = SQL_SECONDS, .stop = &s->stop};
@@ -241,7 +245,7 @@ static int ask_sql(struct served *s, struct out *o, const struct question *q)
 
 	if (err || out_init_sink(&rows, body_add, &body))
 		return -ENOMEM;
-	err = sql_select(s->sql, q->text ? q->text : "", &limits, sql_head, sql_row, &to, &cut);
+	err = sql_select(s->sql, req->text ? req->text : "", &limits, sql_head, sql_row, &to, &cut);
 	if (out_end(&rows))
 		err = fail(ENOMEM, "sql: the answer is too large");
 	if (err) {
@@ -258,9 +262,9 @@ static int ask_sql(struct served *s, struct out *o, const struct question *q)
 
 static const struct {
 	const char *path;
-	int (*answer)(struct served *s, struct out *o, const struct question *q);
-	bool of_outline; /* an outline answers it */
-} questions[] = {
+	int (*answer)(struct served *s, struct out *o, const struct request *req);
+	bool of_outline; /* an outline can answer it */
+} requests[] = {
 	{"/api/info", ask_info, true},
 	{"/api/spans", ask_spans, true},
 	{"/api/list", ask_list, false},
@@ -274,9 +278,9 @@ static const struct {
 	{"/api/generation", ask_generation, true},
 };
 
-#define NR_QUESTIONS (sizeof(questions) / sizeof(*questions))
+#define NR_REQUESTS (sizeof(requests) / sizeof(*requests))
 
-/* The columns of a filter: kept ones, or new ones in the place of those not asked for longest. */
+/* The columns of a filter: cached, or made now in place of the least recently used ones. */
 static int use_filter(struct served *s, const char *steps, const struct columns **out)
 {
 	struct filtered *f = &s->filters[0];
@@ -285,10 +289,10 @@ static int use_filter(struct served *s, const char *steps, const struct columns 
 	char *copy;
 	int err;
 
-	s->nr_questions++;
+	s->nr_requests++;
 	for (unsigned int i = 0; i < MAX_FILTERS; i++) {
 		if (s->filters[i].c && !strcmp(s->filters[i].steps, steps)) {
-			s->filters[i].used = s->nr_questions;
+			s->filters[i].used = s->nr_requests;
 			*out = s->filters[i].c;
 			return 0;
 		}
@@ -306,7 +310,7 @@ static int use_filter(struct served *s, const char *steps, const struct columns 
 	}
 	free(f->steps);
 	columns_free(f->c);
-	*f = (struct filtered){copy, c, s->nr_questions};
+	*f = (struct filtered){copy, c, s->nr_requests};
 	*out = c;
 	return 0;
 }
@@ -314,28 +318,28 @@ static int use_filter(struct served *s, const char *steps, const struct columns 
 int served_answer(struct served *s, struct MHD_Connection *con, const char *path, struct body *out)
 {
 	const char *steps = mhd.lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "filter");
-	struct question q = {.to = UINT64_MAX, .c = s->c};
+	struct request req = {.to = UINT64_MAX, .c = s->c};
 	size_t which = 0;
 	struct out o;
 	int err;
 
-	while (which < NR_QUESTIONS && strcmp(path, questions[which].path))
+	while (which < NR_REQUESTS && strcmp(path, requests[which].path))
 		which++;
-	if (which == NR_QUESTIONS)
+	if (which == NR_REQUESTS)
 		return -ENOENT;
-	err = take_question(&q, con) ? 0 : -EINVAL;
-	if (!err && s->c->outline && (!questions[which].of_outline || (steps && *steps)))
+	err = take_request(&req, con) ? 0 : -EINVAL;
+	if (!err && s->c->outline && (!requests[which].of_outline || (steps && *steps)))
 		err = -EAGAIN;
 	if (!err && steps && *steps)
-		err = use_filter(s, steps, &q.c);
+		err = use_filter(s, steps, &req.c);
 	if (!err)
 		err = out_init_sink(&o, body_add, out);
 	if (!err) {
-		err = questions[which].answer(s, &o, &q);
+		err = requests[which].answer(s, &o, &req);
 		err = out_end(&o) ? -ENOMEM : err;
 	}
-	free(q.rows);
-	free(q.tracks);
+	free(req.rows);
+	free(req.tracks);
 	return err;
 }
 

@@ -28,7 +28,7 @@
 #include "tools/export/dat_file.h"
 #include "tools/view/bundle.h"
 #include "tools/view/mhd.h"
-#include "tools/view/questions.h"
+#include "tools/view/requests.h"
 
 #define NO_TOKEN	"the token is missing or wrong"
 #define TOKEN_BYTES	32u /* hexadecimal digits: 128 bits */
@@ -39,10 +39,10 @@
 
 struct view_server {
 	struct view_server_options opt;
-	pthread_mutex_t lock; /* of what is served */
+	pthread_mutex_t lock; /* of @served */
 	struct served served;
 	struct MHD_Daemon *daemon;
-	pthread_t thread; /* that runs the daemon until @wake can be read */
+	pthread_t thread; /* runs the daemon until @wake can be read */
 	bool running;
 	int wake; /* an eventfd; -1: none */
 	char token[TOKEN_BYTES + 1];
@@ -93,7 +93,7 @@ static enum MHD_Result refuse(struct MHD_Connection *con, unsigned int status, c
 	return send_fixed(con, status, "text/plain; charset=utf-8", why, strlen(why));
 }
 
-/* A name of this machine that no other site can have, with any port. */
+/* Is it a name of this machine that no other site can have? With any port. */
 static bool is_our_name(const char *host)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
@@ -123,7 +123,7 @@ static bool is_foreign(struct MHD_Connection *con)
 	return origin && (strncmp(origin, "http://", 7) || strcmp(origin + 7, host));
 }
 
-/* Takes the same time wherever they differ. */
+/* Compare in constant time. */
 static bool has_token(const struct view_server *s, struct MHD_Connection *con)
 {
 	const char *given = header(con, "X-Vestige-Token");
@@ -153,15 +153,14 @@ static enum MHD_Result send_answer(struct view_server *s, struct MHD_Connection 
 	if (err == -ENOENT)
 		return refuse(con, MHD_HTTP_NOT_FOUND, "there is no such page");
 	if (err == -EAGAIN)
-		return refuse(
-			con, MHD_HTTP_SERVICE_UNAVAILABLE,
-			"the recording is being read; this can be answered when that is done");
+		return refuse(con, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "the recording is still being read: ask again when that is done");
 	if (err == -EINVAL)
-		return refuse(con, MHD_HTTP_BAD_REQUEST, "that is no question of this page");
-	return refuse(con, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for the answer");
+		return refuse(con, MHD_HTTP_BAD_REQUEST, "an argument of the request is wrong");
+	return refuse(con, MHD_HTTP_INTERNAL_SERVER_ERROR, "not enough memory for the answer");
 }
 
-/* A session that comes in pieces. */
+/* The body of a POST, which comes in pieces. */
 struct upload {
 	struct body body;
 	bool too_large;
@@ -188,7 +187,7 @@ static enum MHD_Result save_session(struct view_server *s, struct MHD_Connection
 	int err;
 
 	if (u->too_large)
-		return refuse(con, MHD_HTTP_CONTENT_TOO_LARGE, "a session has at most 1 MB");
+		return refuse(con, MHD_HTTP_CONTENT_TOO_LARGE, "a session may have at most 1 MB");
 	err = dat_file_create(&file, s->opt.session);
 	if (!err) {
 		err = dat_file_pwrite(file.fd, u->body.at, u->body.nr, 0);
@@ -202,7 +201,7 @@ static enum MHD_Result save_session(struct view_server *s, struct MHD_Connection
 	return send_fixed(con, MHD_HTTP_OK, "text/plain", "", 0);
 }
 
-/* A file that can have no session is refused before the user has arranged anything. */
+/* Check at start that the session can be written: at the first Save it would be too late. */
 static int check_session(const char *path)
 {
 	struct dat_file file;
@@ -212,7 +211,7 @@ static int check_session(const char *path)
 
 	if (there && S_ISREG(st.st_mode) && st.st_size > (off_t)MAX_SESSION)
 		return fail(EFBIG, "'%s' has more than 1 MB: it is no session", path);
-	/* one that is there may be of a folder that others write */
+	/* an existing file may be in a folder that other users can write, too */
 	if (there && S_ISREG(st.st_mode))
 		return 0;
 	err = dat_file_create(&file, path);
@@ -230,7 +229,7 @@ static int check_source(const char *dir)
 	return S_ISDIR(st.st_mode) ? 0 : fail(ENOTDIR, "--source %s: not a folder", dir);
 }
 
-/* POST: the page's session into its file. */
+/* POST: write the page's session into its file. */
 static enum MHD_Result take_session(struct view_server *s, struct MHD_Connection *con,
 				    const char *data, size_t *bytes, void **state)
 {
@@ -251,7 +250,7 @@ static enum MHD_Result take_session(struct view_server *s, struct MHD_Connection
 	return MHD_YES;
 }
 
-/* GET: the session's file as it is; empty where there is none yet. */
+/* GET: the session's file as it is; empty if there is none yet. */
 static enum MHD_Result send_session(const struct view_server *s, struct MHD_Connection *con)
 {
 	struct body b = {0};
@@ -298,7 +297,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *con, const c
 	(void)version;
 	if (is_foreign(con))
 		return refuse(con, MHD_HTTP_FORBIDDEN,
-			      "this server answers pages of 127.0.0.1 and localhost alone");
+			      "this server answers only pages of 127.0.0.1 and localhost");
 	if (!strcmp(path, "/api/session") && !strcmp(method, "POST"))
 		return has_token(s, con) ? take_session(s, con, upload, upload_bytes, state)
 					 : refuse(con, MHD_HTTP_FORBIDDEN, NO_TOKEN);
@@ -330,7 +329,7 @@ static int make_token(struct view_server *s)
 	return 0;
 }
 
-/* Files of processes of ours that were killed. */
+/* Remove redirect files of this user's servers that were killed. */
 static void remove_stale(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -351,7 +350,7 @@ static void remove_stale(const char *dir)
 		closedir(d);
 }
 
-/* A file that only this user can read, so that the token is on no command line. */
+/* Write the redirect file. Only this user can read it, and the token is on no command line. */
 static int write_file(struct view_server *s, const char *dir)
 {
 	int fd, err = 0;
@@ -363,7 +362,7 @@ static int write_file(struct view_server *s, const char *dir)
 		s->file = NULL;
 		return fail(ENOMEM, "out of memory");
 	}
-	unlink(s->file); /* of a process of the same number that was killed */
+	unlink(s->file); /* left by a killed process with the same PID */
 	fd = open(s->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fail_errno(errno, "cannot make %s", s->file);
@@ -379,11 +378,13 @@ static int write_file(struct view_server *s, const char *dir)
 }
 
 /*
- * The thread that answers. It is not libmicrohttpd's own, with which 0.9.75 crashed in a stop while
- * torn requests came: the library read a response at NULL. The cause is inferred, and not proved in
- * the library: MHD_stop_daemon() may end the thread while that answers a wrong request. With all
- * connections taken that thread is not woken before one is idle for IDLE_S; and by epoll, used for
- * edges, it misses the end of a connection that came together with half a request.
+ * The thread that answers requests. It is not libmicrohttpd's own thread, for these reasons in
+ * 0.9.75:
+ * - It crashed in a stop while incomplete requests came: the library read a response at NULL. The
+ *   likely cause, not proved: MHD_stop_daemon() ends the thread while it answers a wrong request.
+ * - When all connections are taken, it is not woken before one has been idle for IDLE_S.
+ * - It uses epoll edge-triggered, and misses the end of a connection that came together with half a
+ *   request.
  */
 static void *answer_requests(void *arg)
 {

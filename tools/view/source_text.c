@@ -19,8 +19,8 @@
 struct source_text {
 	const struct columns *c;
 	struct srcline *lines;
-	char *dir;  /* as it was named */
-	char *root; /* the same without links; NULL: it is not there */
+	char *dir;  /* as the user named it */
+	char *root; /* its real path, without symbolic links; NULL: it does not exist */
 };
 
 int source_text_new(const struct columns *c, const char *dir, struct source_text **out)
@@ -62,7 +62,7 @@ static char *path_in(const struct source_text *s, const char *dir, const char *n
 		return NULL;
 	real = realpath(path, NULL);
 	free(path);
-	/* the root folder itself ends with the slash */
+	/* only the path "/" ends with a slash */
 	if (real && (strncmp(real, s->root, n) || (s->root[n - 1] != '/' && real[n] != '/'))) {
 		free(real);
 		return NULL;
@@ -70,7 +70,7 @@ static char *path_in(const struct source_text *s, const char *dir, const char *n
 	return real;
 }
 
-/* A compiler is often given names that are relative to a folder: that one, or the working one. */
+/* Names in DWARF may be relative: to the compiler's folder, or to @dir. */
 static char *path_below(const struct source_text *s, const char *named)
 {
 	char *real = s->root ? path_in(s, s->root, named) : NULL;

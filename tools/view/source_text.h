@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source of a recording's functions, as the DWARF of their objects names it. A recording is not
- * trusted: a file is read only if it is a regular one below a folder that the user named.
+ * The source files of a recording's functions, found by the DWARF of their objects. A recording is
+ * not trusted: only a regular file below a folder that the user named is read.
  */
 #ifndef VESTIGE_TOOLS_SOURCE_TEXT_H
 #define VESTIGE_TOOLS_SOURCE_TEXT_H
@@ -12,7 +12,7 @@
 struct source_text;
 
 /*
- * @c: borrowed. @dir: files are looked for in it, and none outside.
+ * @c: borrowed. @dir: the folder to search; no file outside is read.
  * Return: 0, or -ENOMEM with fail() set. source_text_free() takes NULL, too.
  */
 int source_text_new(const struct columns *c, const char *dir, struct source_text **out);

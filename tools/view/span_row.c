@@ -23,7 +23,10 @@ static int grow_column(void *column, size_t room, size_t bytes)
 	return 0;
 }
 
-/* @room: spans. Return: 0 or -ENOMEM with fail() set; then columns may be larger than row->room says. */
+/*
+ * @room: spans. Return: 0 or -ENOMEM with fail() set; then columns may be larger than row->room
+ * says.
+ */
 static int grow_to(struct span_row *row, size_t room)
 {
 	if (grow_column(&row->start, room, sizeof(*row->start)) ||
@@ -36,8 +39,9 @@ static int grow_to(struct span_row *row, size_t room)
 }
 
 /*
- * A large column grows in large steps, where the machine allows it. Untouched pages cost nothing. realloc() moves
- * the touched ones, and in some virtual machines that is slow: the machine makes their page tables again.
+ * A large column grows in large steps, if the machine allows it. Untouched pages cost nothing.
+ * realloc() moves the touched ones, and that is slow in some virtual machines, which rebuild the
+ * page tables.
  */
 static int grow(struct span_row *row)
 {
@@ -87,8 +91,8 @@ static uint64_t end_of(const struct span_row *row, size_t i)
 }
 
 /*
- * The name of the most time, by votes (Boyer and Moore, MJRTY, 1991): it is right if one name has
- * over half of the time. Without branches: which name comes next cannot be foreseen.
+ * The name with the most time, by a majority vote (Boyer and Moore, MJRTY, 1991): it is right if
+ * one name has over half of the time. Without branches, since the CPU cannot predict the next name.
  */
 static inline void vote(struct span_node *node, uint32_t name, uint64_t busy)
 {
@@ -137,7 +141,7 @@ static void make_node(const struct span_node *below, size_t nr, struct span_node
 	}
 }
 
-/* All levels that are not there yet. @row: whose columns make the leaves. */
+/* Make all levels that are missing. @row: its columns make the leaves. */
 static int make_levels(const struct span_row *row, struct span_row *to)
 {
 	size_t nr = to->nr_levels ? to->nr_nodes[to->nr_levels - 1] : to->nr;
@@ -168,7 +172,9 @@ int span_row_finish(struct span_row *row)
 	return make_levels(row, row);
 }
 
-/* The levels that @row has. They take 5 % of its columns: less than to make them from all spans. */
+/*
+ * Copy the levels of @row: 5 % of its columns' bytes, and faster than to make them from all spans.
+ */
 static int copy_levels(const struct span_row *row, struct span_row *to)
 {
 	for (unsigned int i = 0; i < row->nr_levels; i++) {
@@ -198,7 +204,7 @@ int span_row_outline(const struct span_row *row, struct span_row *out)
 	return make_levels(out, out);
 }
 
-/* Can it be the leaf of the spans number @first to @first + @nr - 1? */
+/* Can @n be the leaf of the spans from number @first to @first + @nr - 1? */
 static bool is_leaf(const struct span_node *n, size_t first, size_t nr, uint32_t nr_names)
 {
 	return n->start <= n->end && n->longest <= n->busy && n->busy <= n->end - n->start &&
@@ -240,12 +246,12 @@ size_t span_row_from(const struct span_row *row, uint64_t ts)
 	return i && end_of(row, i - 1) > ts ? i - 1 : i;
 }
 
-/* The block of one pixel, not emitted yet. */
+/* A query, with the block of one pixel that is not emitted yet. */
 struct query {
 	const struct span_row *row;
 	uint64_t from, pixel;
 	struct span_block block; /* count 0: none */
-	uint64_t pixel_ends;	 /* where its pixel ends, counted from @from */
+	uint64_t pixel_ends;	 /* end of the block's pixel, in ns after @from */
 	int (*emit)(void *arg, const struct span_block *block);
 	void *arg;
 };
@@ -329,7 +335,7 @@ static size_t leaf_begins(const struct span_row *row, uint64_t ts)
 	return LOWER_BOUND(i, 0, row->nr_nodes[0], row->nodes[0][i].start < ts);
 }
 
-/* The spans that a query looks at: those from number *@from on, before number *@to. */
+/* The spans that a query reads: from number *@first on, before number *@last. */
 static void ends_of(const struct span_row *row, uint64_t from, uint64_t to, size_t *first,
 		    size_t *last)
 {
@@ -346,7 +352,10 @@ static void ends_of(const struct span_row *row, uint64_t from, uint64_t to, size
 	*last = *last < row->nr ? *last : row->nr;
 }
 
-/* Does a node of @level begin with span @i, end before span @last and lie within a pixel? @count: set to its spans. */
+/*
+ * Does a node of @level begin with span @i, end before span @last and lie within a pixel? @count:
+ * set to its spans.
+ */
 static bool fits(const struct query *q, size_t i, size_t last, unsigned int level, size_t *count)
 {
 	const struct span_row *row = q->row;
@@ -365,10 +374,11 @@ static bool fits(const struct query *q, size_t i, size_t last, unsigned int leve
 }
 
 /*
- * The coarsest node that fits() span @i. If a node fits, so do those beneath it that begin with @i: the search may
- * begin at any level. One that begins at the node before this one reads a node or two, where one from the leaves up
- * reads a line of memory of each level.
- * @level: where it begins; set to the node's level. @count: set to its spans. Return: NULL: not even a leaf fits.
+ * The coarsest node that fits() span @i. If a node fits, so do the nodes beneath it that begin with
+ * @i. So the search may begin at any level. From the level of the last node it reads one or two
+ * nodes; from the leaves it would read a cache line of each level.
+ * @level: to begin at; set to the node's level. @count: set to its spans. Return: NULL: no leaf
+ * fits.
  */
 static const struct span_node *coarsest(const struct query *q, size_t i, size_t last,
 					unsigned int *level, size_t *count)
@@ -400,7 +410,8 @@ int span_row_query(const struct span_row *row, uint64_t from, uint64_t to, uint6
 		if (node) {
 			block = block_of_node(node, nr);
 			ret = take(&q, &block);
-		} else if (row->outline) { /* longer than a pixel, and there is nothing finer */
+		} else if (
+			row->outline) { /* longer than a pixel, but an outline has nothing finer */
 			block = block_of_node(&row->nodes[0][i / SPAN_LEAF], nr);
 			ret = take_alone(&q, &block);
 		} else {

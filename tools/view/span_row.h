@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A row of the picture: spans in order of time that do not overlap, as columns. An implicit tree
- * over them gives what a screen can show of any range.
+ * A row of a track: spans in order of time that do not overlap, as columns. An implicit tree over
+ * them gives the blocks to draw for any range quickly.
  *
  * The tree's leaves are SPAN_LEAF spans each, and each node above is made of SPAN_FANOUT nodes. A
  * node has its start and end, the sum of its spans' lengths, the longest span, and the name that
@@ -21,12 +21,12 @@
 #define SPAN_FANOUT	 (1u << SPAN_FANOUT_BITS)
 #define SPAN_LEVELS	 16u /* enough for 64 * 8^15 spans */
 
-/* A leaf or what is above it. */
+/* A leaf of the tree, or a node above. */
 struct span_node {
-	uint64_t start, end; /* of its first span, of its last */
+	uint64_t start, end; /* start of its first span, end of its last one */
 	uint64_t busy;	     /* all lengths together */
 	uint64_t longest;    /* length of the longest span */
-	uint64_t which;	     /* its number in the row */
+	uint64_t which;	     /* number of the longest span in the row */
 	uint64_t name_busy;  /* a lower bound of the name's time */
 	uint32_t name;	     /* the name with most of the time, as far as the nodes beneath show */
 	uint32_t of_longest; /* name of the longest span */
@@ -41,8 +41,8 @@ struct span_row {
 	uint32_t *extra;  /* its meaning depends on the kind of track; NULL: none */
 	size_t nr, room;
 	bool has_extra;			      /* set before the first span_row_add() */
-	bool outline;			      /* span_row_outline(): there is the tree alone */
-	bool borrowed;			      /* its leaves lie in another's memory */
+	bool outline;			      /* span_row_outline(): there is only the tree */
+	bool borrowed;			      /* the leaves are in memory that another owns */
 	struct span_node *nodes[SPAN_LEVELS]; /* [0] the leaves; the last level has one node */
 	size_t nr_nodes[SPAN_LEVELS];
 	unsigned int nr_levels;
@@ -53,14 +53,14 @@ struct span_block {
 	uint64_t start, end;
 	uint64_t busy;
 	uint64_t count;
-	uint64_t longest; /* length of the longest span in it; the first of several as long */
+	uint64_t longest; /* length of its longest span, the first of equal ones */
 	uint64_t which;	  /* number of that span */
 	uint32_t name;	  /* its name */
-	uint32_t extra;	  /* the row's extra of it; 0 where it has none */
+	uint32_t extra;	  /* extra of that span; 0 if the row has none */
 };
 
 /*
- * span_row_add() - one more span, behind all others.
+ * span_row_add() - append a span.
  * @start: a span that begins before the last one ended begins where that ends.
  * Return: 0 or -ENOMEM with fail() set; then the row is as it was.
  */
@@ -71,26 +71,27 @@ int span_row_add(struct span_row *row, uint64_t start, uint64_t length, uint32_t
 int span_row_finish(struct span_row *row);
 
 /*
- * span_row_outline() - a row that has the tree of @row alone, for a picture of it.
+ * span_row_outline() - make a row that has only the tree of @row, for a coarse picture.
  * A row of at most SPAN_WHOLE spans is copied. Of a larger one there are no columns; only
  * span_row_query() may be called, and its finest block is a leaf.
- * @row: finished (its tree is copied: 5 % of its bytes) or not; stays as it is. @out: empty; span_row_clear() it, also after a failure.
+ * @row: finished (its tree is copied: 5 % of its bytes) or not; stays as it is. @out: empty;
+ * span_row_clear() it, also after a failure.
  * Return: 0 or -ENOMEM with fail() set.
  */
 #define SPAN_WHOLE 1024u
 int span_row_outline(const struct span_row *row, struct span_row *out);
 
 /*
- * span_row_from_leaves() - an outline of leaves that were stored.
- * @nr: spans of the row. @leaves: from malloc(), as many as that needs; owned by @out from now on, if its @borrowed is not set then.
- * @nr_names: names that there are. Return: 0; -EINVAL: the leaves cannot be of a row; -ENOMEM. fail()
- * is set.
+ * span_row_from_leaves() - make an outline from stored leaves.
+ * @nr: spans of the row. @leaves: of all these spans, from malloc(); @out owns them, unless the
+ * caller sets @borrowed of it. @nr_names: number of names; a leaf's name must be smaller. Return:
+ * 0; -EINVAL: these cannot be the leaves of a row; -ENOMEM. fail() is set.
  */
 int span_row_from_leaves(size_t nr, struct span_node *leaves, uint32_t nr_names,
 			 struct span_row *out);
 void span_row_clear(struct span_row *row);
 
-/* The number of the first span that ends behind @ts, or has no length and is not before it. */
+/* The number of the first span that ends after @ts, or is an event at @ts or later. */
 size_t span_row_from(const struct span_row *row, uint64_t ts);
 /* The number of the first span that begins at @ts or later. */
 size_t span_row_begins(const struct span_row *row, uint64_t ts);

@@ -7,7 +7,7 @@
 
 #include "tools/base/fail.h"
 
-/* A row of the track, and the call of it that comes next. */
+/* A row of the track, and its next call. */
 struct walk_row {
 	const struct span_row *row;
 	size_t next;
@@ -16,7 +16,7 @@ struct walk_row {
 
 struct walk {
 	uint64_t from, to;
-	struct walk_row *rows; /* one more than the track has, which is empty */
+	struct walk_row *rows; /* of the track, and an empty one behind them */
 	const struct walk_ops *ops;
 	void *arg;
 };
@@ -28,9 +28,10 @@ static void walk_next(struct walk_row *r, size_t next)
 }
 
 /*
- * The calls of @row, and beneath it, that begin before @limit. Its depth is that of the stack, at
- * most COLUMNS_MAX_ROWS.
- * @since: where their caller begins. Return: their time behind that, which is in the range.
+ * Walk the calls of @row, and of the rows beneath, that begin before @limit. The recursion is as
+ * deep as the recorded stack: at most COLUMNS_MAX_ROWS.
+ * @since: start of their caller's part in the range. Return: the time of the calls that begin at
+ * @since or later.
  */
 static uint64_t walk_row(struct walk *w, uint32_t row, uint64_t since, uint64_t limit)
 {
@@ -57,7 +58,7 @@ static uint64_t walk_row(struct walk *w, uint32_t row, uint64_t since, uint64_t 
 	return sum;
 }
 
-/* Where the recording begins in the middle of calls: the callers of the first ones are not in it. */
+/* Calls at the begin of a recording whose callers are not in it. */
 static void walk_first(struct walk *w, uint32_t nr_rows)
 {
 	for (uint32_t row = nr_rows; row-- > 1;) {

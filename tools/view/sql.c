@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sql.h. The tables are sql_tables.c's; this file opens SQLite with them, says what a query may do,
- * and gives its rows. Tests: tests/cli/test_sql.py, against sqlite3 with the rows of
- * `vestige convert --to csv`.
+ * See sql.h. sql_tables.c has the tables. This file opens SQLite with them, limits what a query may
+ * do, and gives its rows. Tests: tests/cli/test_sql.py, against sqlite3 with the rows of `vestige
+ * convert --to csv`.
  */
 #include "tools/view/sql.h"
 
@@ -16,9 +16,9 @@
 #include "tools/view/sql_tables.h"
 
 /*
- * Nothing ends SQLite amid one step, and instr(), replace() and LIKE compare each place of a text
- * with all of another one: with texts of these bytes a step takes a second at most. So the clock is looked at after
- * few steps of its machine, and it is the coarse one, which is cheap.
+ * SQLite cannot be stopped within one step of its virtual machine. instr(), replace() and LIKE take
+ * time by the product of two texts' lengths: with these limits a step takes at most a second. So
+ * the clock is read every few steps; it is the coarse one, which is cheap.
  */
 #define STEPS_A_LOOK 40
 #define LIMITS_CLOCK CLOCK_MONOTONIC_COARSE
@@ -33,7 +33,7 @@ struct sql {
 	bool late, denied;
 };
 
-/* percentile(X, P), as SQLite's extension of that name: P of 0 to 100, between two values in line. */
+/* percentile(X, P), as SQLite's extension has it: P of 0 to 100, linear between two values. */
 struct values {
 	double *at, p;
 	size_t nr, room;
@@ -94,7 +94,7 @@ static void percentile_final(sqlite3_context *ctx)
 	sqlite3_free(v->at);
 }
 
-/* A query may do this: read our tables, and call functions that reach nothing outside. */
+/* A query may read our tables and call functions that reach nothing outside. */
 static int authorize(void *arg, int what, const char *a, const char *b, const char *c,
 		     const char *d)
 {
@@ -108,13 +108,13 @@ static int authorize(void *arg, int what, const char *a, const char *b, const ch
 	    strcasecmp(b, "fts3_tokenizer"))
 		return SQLITE_OK;
 	if (what == SQLITE_READ) {
-		/* "" is a part of the query itself */
+		/* "": a subquery */
 		if (!*a)
 			return SQLITE_OK;
 		for (unsigned int i = 0; sql_table_name(i); i++)
 			if (!strcasecmp(a, sql_table_name(i)))
 				return SQLITE_OK;
-		/* its own names: of WITH and of FROM (SELECT ...) */
+		/* names that the query defines itself, by WITH and FROM (SELECT ...) */
 		if (strncasecmp(a, "sqlite_", 7) && strncasecmp(a, "pragma_", 7))
 			return SQLITE_OK;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SELECT over a recording's columns, by SQLite's virtual tables: nothing is copied into a database.
- * A query can read these tables and nothing else: no file, no setting, no extension.
+ * SELECT over a recording's columns, as SQLite's virtual tables: nothing is copied into a database.
+ * A query can read these tables only: no file, no setting, no extension.
  */
 #ifndef VESTIGE_TOOLS_SQL_H
 #define VESTIGE_TOOLS_SQL_H
@@ -14,15 +14,15 @@ struct sql;
 
 enum sql_type { SQL_NULL, SQL_NUMBER, SQL_TEXT };
 
-/* A cell of an answer. Borrowed until the next row. */
+/* A cell of a result. Borrowed until the next row. */
 struct sql_cell {
 	enum sql_type type;
 	const char *text; /* of a number, too; "" of NULL */
 };
 
 struct sql_limits {
-	uint64_t rows;		 /* of the answer; 0: any number */
-	unsigned int seconds;	 /* 0: any time */
+	uint64_t rows;		 /* of the result; 0: no limit */
+	unsigned int seconds;	 /* 0: no limit */
 	const atomic_bool *stop; /* ends the query once it is set; NULL */
 };
 
@@ -30,16 +30,16 @@ struct sql_limits {
 #define SQL_MAX_HEAP (1u << 30)
 
 /*
- * sql_open() - @c: borrowed until sql_close(). Return: 0 or -errno with fail() set. For one thread
- * at a time.
+ * sql_open() - open a handle for queries over @c. One thread at a time may use it.
+ * @c: borrowed until sql_close(). Return: 0 or -errno with fail() set.
  */
 int sql_open(const struct columns *c, struct sql **out);
 void sql_close(struct sql *s);
 
 /*
- * sql_select() - ask one SELECT.
+ * sql_select() - run one SELECT.
  * @head: called once with the columns' names. @row: called with each row; not 0 ends it, and is
- * returned. @cut: set to whether the answer has more rows than @limits allows.
+ * returned. @cut: set to whether the result has more rows than @limits allows.
  * Return: 0 or -errno with fail() set: EINVAL (an error in the query), EPERM (it is no SELECT of
  * our tables), ETIME, EINTR, ENOMEM.
  */

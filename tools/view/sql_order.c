@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sql_order.h: a counting sort by the rank of the name. An entry is its number among all that were
- * added; the part that has it is found by going on from the last one, since the numbers of one name
- * rise. Tests: tests/cli/test_sql.py.
+ * See sql_order.h: a counting sort by the rank of the name. An entry is its number among all that
+ * were added. Within a name these numbers rise, so the part that has an entry is found by going on
+ * from the part of the last one. Tests: tests/cli/test_sql.py.
  */
 #include "tools/view/sql_order.h"
 
@@ -14,16 +14,16 @@
 
 struct part {
 	struct place first;
-	size_t last;   /* entry of the row behind the part's last one */
-	uint32_t base; /* number of its first entry */
+	size_t last;   /* the entry of the source after the part's last one */
+	uint32_t base; /* number of the part's first entry among all */
 };
 
 struct sql_order {
 	struct part *parts;
 	size_t nr_parts, room;
 	uint32_t *entries;
-	uint32_t nr, at; /* entries; the next one that is given */
-	size_t part;	 /* of the one that was given */
+	uint32_t nr, at; /* number of entries; the next one to give */
+	size_t part;	 /* the part of the last one that was given */
 };
 
 struct sql_order *sql_order_new(void)
@@ -74,15 +74,15 @@ static int by_name(const void *a, const void *b, void *arg)
 
 	if (cmp)
 		return cmp;
-	/* SQLite has NULL before every text */
+	/* SQLite sorts NULL before every text */
 	if (!x->object || !y->object)
 		return (x->object != NULL) - (y->object != NULL);
 	return strcmp(x->object, y->object);
 }
 
 /*
- * The place of each name among the others; equal ones may have any order, which is theirs in all
- * rows. @rank: set for each name.
+ * Rank the names. Names that are equal get different ranks in any order; each row uses the same.
+ * @rank: set for each name.
  */
 static int rank_names(const struct columns *c, uint32_t *rank)
 {

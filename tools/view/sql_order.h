@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The entries of a table in order of their names, for GROUP BY and ORDER BY: SQLite need not sort
- * them. Takes 4 bytes an entry, of SQLite's memory, and two walks over the names.
+ * Sorts the entries of a table by their names, for GROUP BY and ORDER BY: SQLite need not sort
+ * them. It takes 4 bytes an entry, of SQLite's memory, and two passes over the names.
  */
 #ifndef VESTIGE_TOOLS_SQL_ORDER_H
 #define VESTIGE_TOOLS_SQL_ORDER_H
@@ -10,7 +10,7 @@
 
 #include "tools/view/columns.h"
 
-/* Where a cursor is: a source (the events; a row of a track), and an entry of it. */
+/* The position of a cursor: a source (the events, or a row of a track) and an entry in it. */
 struct place {
 	const struct track *track;
 	uint32_t row;
@@ -24,13 +24,13 @@ struct sql_order *sql_order_new(void);
 void sql_order_free(struct sql_order *o);
 
 /*
- * sql_order_add() - the entries from @first to the one before @last of its row of spans.
+ * sql_order_add() - add the entries of a source from @first to the one before @last.
  * Return: 0 or -ENOMEM; -EOVERFLOW: more than UINT32_MAX entries.
  */
 int sql_order_add(struct sql_order *o, const struct place *first, size_t last);
 
 /*
- * sql_order_make() - sort, by name, then by object, then as they were added.
+ * sql_order_make() - sort by name, then by object, then in the order of adding.
  * @c: the columns of all the entries. Return: 0 or -ENOMEM.
  */
 int sql_order_make(struct sql_order *o, const struct columns *c);

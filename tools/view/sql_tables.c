@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See sql_tables.h. Each table is one struct table: the number of rows of a source, and a cell. The
- * rows of a source are in order of time, so a range of `start` is found by halving. Tests:
+ * rows of a source are in order of time, so a range of `start` is found by binary search. Tests:
  * tests/cli/test_sql.py.
  */
 #include "tools/view/sql_tables.h"
@@ -16,11 +16,11 @@
 struct table {
 	const char *name;
 	const char *declared; /* columns, as CREATE TABLE has them */
-	/* Tracks of this kind have its rows; TRACK_NR_KINDS: they are in one array. */
+	/* Tracks of this kind have its rows; TRACK_NR_KINDS: the rows are in one array. */
 	enum track_kind kind;
-	int start, tid, name_column; /* columns by which sources and entries are chosen; -1 none */
+	int start, tid, name_column; /* columns that limit what is read; -1: it has none */
 	int object_column;	     /* -1 none */
-	size_t (*nr)(const struct sql_data *s); /* of one array; NULL */
+	size_t (*nr)(const struct sql_data *s); /* rows of the array; NULL for tracks */
 	void (*cell)(const struct sql_data *s, const struct place *at, int column,
 		     sqlite3_context *to);
 };
@@ -249,7 +249,7 @@ const char *sql_table_name(unsigned int i)
 	return i < NR_TABLES ? tables[i].name : NULL;
 }
 
-/* SQLite's view of a table, and of a reading of it. */
+/* A table and a cursor, as SQLite has them. */
 struct table_vtab {
 	sqlite3_vtab base;
 	struct sql_data *s;
@@ -258,14 +258,14 @@ struct table_vtab {
 
 struct table_cursor {
 	sqlite3_vtab_cursor base;
-	size_t track; /* the one that is read, of tracks of the kind */
+	size_t track; /* number of the track that is read */
 	struct place at;
-	size_t last;   /* of the source: the first entry that is not read */
+	size_t last;   /* the first entry of the source that is not read */
 	int64_t rowid; /* rows given so far */
 	int64_t from, to, tid;
 	bool has_tid, done;
-	bool *named;		 /* is a name wanted, by its number; NULL: all are */
-	struct sql_order *order; /* NULL: as the sources are */
+	bool *named;		 /* by number of a name: is it wanted; NULL: all are */
+	struct sql_order *order; /* NULL: in the order of the sources */
 };
 
 static int connect_table(sqlite3 *db, void *arg, int argc, const char *const *argv,
@@ -301,7 +301,7 @@ static int disconnect_table(sqlite3_vtab *v)
 
 enum chosen_by { BY_FROM = 1, BY_TO = 2, BY_TID = 4, BY_NAME = 8, IN_ORDER = 16 };
 
-/* Whether rows are wanted in order of their names, or grouped so. */
+/* Does the query want rows in order of their names, or grouped by them? */
 static bool wants_names_in_order(const struct table *t, const sqlite3_index_info *info)
 {
 	const int columns[] = {t->name_column, t->object_column};
@@ -316,8 +316,8 @@ static bool wants_names_in_order(const struct table *t, const sqlite3_index_info
 }
 
 /*
- * Which of the conditions choose where reading begins and ends. SQLite looks at each again, but for the name, which
- * is compared once for each name.
+ * Choose the conditions that limit what is read. SQLite checks each one again, except a condition
+ * on the name: that is compared here, once for each name.
  */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
@@ -377,7 +377,7 @@ static int close_cursor(sqlite3_vtab_cursor *cur)
 	return SQLITE_OK;
 }
 
-/* The part of a source in the cursor's range of time. */
+/* Set the cursor to the part of a source in its range of time. */
 static void enter_row(struct table_cursor *cur, const struct span_row *row)
 {
 	cur->at.nr = cur->from > 0 ? span_row_begins(row, (uint64_t)cur->from) : 0;
@@ -386,7 +386,7 @@ static void enter_row(struct table_cursor *cur, const struct span_row *row)
 					   : span_row_begins(row, (uint64_t)cur->to + 1);
 }
 
-/* Go on to the next row of a track, the first one at first. Return: false: there is none. */
+/* Go on to the next row of a track, at first to the first one. Return: false: there is none. */
 static bool next_source(struct table_cursor *cur)
 {
 	const struct table_vtab *v = (struct table_vtab *)cur->base.pVtab;
@@ -416,7 +416,7 @@ static bool has_name(const struct table_cursor *cur, const struct span_row *row,
 	return !cur->named || cur->named[row->name[nr]];
 }
 
-/* The next entry that may fit, from the cursor's place on. */
+/* The next entry with a wanted name, from the cursor's position on. */
 static void find_entry(struct table_cursor *cur)
 {
 	if (cur->order) {
@@ -437,7 +437,7 @@ static void find_entry(struct table_cursor *cur)
 	cur->done = true;
 }
 
-/* Put what the cursor is to read in order. */
+/* Sort the entries that the cursor is to read. */
 static int make_order(struct table_cursor *cur)
 {
 	const struct table_vtab *v = (struct table_vtab *)cur->base.pVtab;
@@ -469,7 +469,7 @@ static int make_functions(struct sql_data *s)
 	return SQLITE_OK;
 }
 
-/* A bound of a range that may be no integer. @up: round up. */
+/* A bound of a range; it may be a fraction. @up: round up. */
 static int64_t bound(sqlite3_value *v, bool lower)
 {
 	double d;
@@ -484,7 +484,7 @@ static int64_t bound(sqlite3_value *v, bool lower)
 	return d > 9e18 ? INT64_MAX : (int64_t)d;
 }
 
-/* Which names are equal to @value; a text may have a zero in it. Return: a SQLite status. */
+/* Find the names that are equal to @value, which may contain a NUL. Return: a SQLite status. */
 static int choose_names(struct table_cursor *cur, const struct columns *c, sqlite3_value *value)
 {
 	int type = sqlite3_value_type(value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of `vestige sql`, as SQLite's virtual tables: their rows are read where the columns of the
- * recording have them.
+ * The tables of `vestige sql`, as SQLite's virtual tables: their rows are read directly from the
+ * columns of the recording.
  */
 #ifndef VESTIGE_TOOLS_SQL_TABLES_H
 #define VESTIGE_TOOLS_SQL_TABLES_H

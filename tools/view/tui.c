@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tui.h. Four views of the same recording: the timeline, the list (report), the functions of the
- * range (top), and what the file says of itself (info). Tests: tests/cli/test_tui.py, by tmux.
+ * See tui.h. Four pages of the same recording: the timeline, the list (report), the functions of
+ * the range (top), and facts about the file (info). Tests: tests/cli/test_tui.py, by tmux.
  */
 #include "tools/view/tui.h"
 
@@ -38,11 +38,11 @@ struct tui {
 	const struct tui_live *live;
 	enum page page;
 	uint64_t from, to; /* ns of the trace's clock: the range that is shown */
-	size_t track, row; /* that the cursor is on; track: of all tracks */
-	int column;	   /* ... in the timeline */
+	size_t track, row; /* of the cursor; track: number among all tracks */
+	int column;	   /* of the cursor in the timeline */
 	size_t top;	   /* the first row on the screen, of all rows */
-	uint64_t entry;	   /* of the list */
-	size_t function;   /* of the functions, sorted */
+	uint64_t entry;	   /* chosen in the list */
+	size_t function;   /* chosen in the sorted functions */
 	char search[64];
 	char note[128]; /* in the last line, until the next key */
 };
@@ -75,7 +75,7 @@ static int column_of(const struct tui *t, uint64_t ts)
 	return part < -1 ? -1 : part > canvas(t) ? canvas(t) : (int)part;
 }
 
-/* How many rows there are above a track. */
+/* The number of rows above a track. */
 static size_t rows_above(const struct columns *c, size_t track)
 {
 	size_t nr = 0;
@@ -162,13 +162,13 @@ static void move_row(struct tui *t, int by)
 	}
 }
 
-/* A row on its way to the screen. */
+/* A row while it is drawn. */
 struct line {
 	const struct tui *t;
 	const struct track *track;
 	int y;
-	bool under;	/* the cursor's row */
-	char text[160]; /* about it, for the line below */
+	bool under;	/* the cursor is on it */
+	char text[160]; /* about the block under the cursor, for the last line */
 };
 
 static void block_text(const struct line *l, const struct span_block *b, char *out, size_t room)
@@ -293,7 +293,7 @@ static int draw_report(struct tui *t)
 	return 0;
 }
 
-/* For sort_sums(), which qsort() gives no argument. */
+/* For the comparison of qsort(), which gets no argument. */
 static const struct function_sum *sums_sorted;
 
 static int sort_sums(const void *a_, const void *b_)
@@ -379,7 +379,7 @@ static int draw(struct tui *t)
 	if (t->column >= canvas(t))
 		t->column = canvas(t) - 1;
 	if (LINES < MIN_LINES || COLS < MIN_COLS) {
-		put(0, 0, COLS, "The terminal is too small: 80x24 at least. q ends this.");
+		put(0, 0, COLS, "The terminal is too small: at least 80x24 is needed. q quits.");
 		refresh();
 		return 0;
 	}
@@ -410,7 +410,7 @@ static int draw(struct tui *t)
 	return err;
 }
 
-/* The timeline at an entry of the list. */
+/* Show an entry of the list in the timeline. */
 static int go_there(struct tui *t)
 {
 	struct list *l = list_new(t->c);
@@ -423,7 +423,7 @@ static int go_there(struct tui *t)
 	if (list_next(l, &e)) {
 		t->track = e.track;
 		t->row = e.row;
-		/* near enough that it takes some columns */
+		/* zoom until it takes some columns */
 		if (e.length && length / (uint64_t)canvas(t) > e.length / 4)
 			length = e.length * (uint64_t)canvas(t) / 4;
 		from = e.start > length / 2 ? e.start - length / 2 : 0;
@@ -435,7 +435,7 @@ static int go_there(struct tui *t)
 	return 0;
 }
 
-/* The next entry of the list behind the chosen one that has the text. */
+/* Search the next entry after the chosen one that has the text. */
 static int search_on(struct tui *t)
 {
 	struct list *l = list_new(t->c);
@@ -591,7 +591,7 @@ static int take_key(struct tui *t, int key)
 	}
 }
 
-/* New columns: what was chosen stays where it still is. */
+/* Show the new columns of a live recording. The choice stays if it still exists. */
 static void renew(struct tui *t)
 {
 	const struct columns *c = t->live->again(t->live->arg);
@@ -628,9 +628,9 @@ static void begin(struct tui *t)
 }
 
 /*
- * The next key, or ERR: @ms milliseconds are over (-1: never), or, with *@gone, the terminal is gone.
- * A change of size comes by SIGWINCH, which is blocked but while we wait here: getch() alone would miss
- * one that comes just before it waits. @waiting: the signals that are blocked then.
+ * The next key; or ERR after @ms milliseconds (-1: no limit), or, with *@gone set, when the
+ * terminal is gone. SIGWINCH, for a change of size, is blocked except during the wait here: getch()
+ * alone would miss one that comes just before it waits. @waiting: the signal mask during the wait.
  */
 static int next_key(int ms, const sigset_t *waiting, bool *gone)
 {
@@ -659,9 +659,9 @@ int tui_run(const struct columns *c, const struct tui_live *live)
 	int ret = 0;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return fail(ENOTTY, "tui: the input and the output are to be a terminal");
+		return fail(ENOTTY, "tui: stdin and stdout must be a terminal");
 	setlocale(LC_CTYPE, "");
-	out_terminal(false); /* names are cleaned, and the rest is ncurses' */
+	out_terminal(false); /* tui_text_clean() cleans names; ncurses writes the rest */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return fail(EINVAL, "tui: the terminal TERM=%s is not known",

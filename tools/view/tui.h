@@ -7,19 +7,19 @@
 
 #include "tools/view/columns.h"
 
-/* A recording that goes on: it is read again. */
+/* A live recording, which is read again and again. */
 struct tui_live {
-	/* Read again. Return: the new columns, or NULL where nothing has changed. */
+	/* Read again. Return: the new columns, or NULL if nothing has changed. */
 	const struct columns *(*again)(void *arg);
-	/* The recording that was shown before is not used any more. */
+	/* Free the columns that were shown before: they are not used any more. */
 	void (*forget)(void *arg);
 	void *arg;
 };
 
 /*
- * tui_run() - show @c until the user ends it.
- * @live: NULL: it is a file. Return: 0 or -errno with fail() set: ENOTTY, ENOMEM, EINVAL where the
- * terminal is too small or unknown.
+ * tui_run() - show @c until the user quits.
+ * @live: NULL: the recording is a file. Return: 0 or -errno with fail() set: ENOTTY, ENOMEM, EINVAL
+ * if the terminal is not known.
  */
 int tui_run(const struct columns *c, const struct tui_live *live);
 
