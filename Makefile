@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# A thin front for meson, which does the work. Each target first has scripts/bootstrap look whether
-# the Debian packages it needs are there; on a machine that has them this takes no time.
+# A thin front end for meson. Each target first runs scripts/bootstrap, which installs or names the missing
+# Debian packages; if all are installed this takes no time.
 
 # Debian's own: another meson or python3 may come first in PATH.
 MESON := $(firstword $(wildcard /usr/bin/meson) meson)
@@ -22,7 +22,7 @@ $(BUILD)/build.ninja:
 demo:
 	@scripts/demo
 
-# One build, the tests and checks that need one. T=events/hist builds and runs the tests of that name alone.
+# One build, and the tests and checks that need only one. T=events/hist builds and runs only the tests of that name.
 check:
 	@scripts/check $(T)
 
@@ -36,7 +36,7 @@ bench:
 conformance:
 	@scripts/conformance
 
-# Hours: SOAK_SECONDS (600) for each fuzzer, STRESS (20) times the tests under fire.
+# Takes hours: SOAK_SECONDS (600) for each fuzzer; stress tests run STRESS (20) times as long.
 soak:
 	@scripts/soak
 
@@ -49,7 +49,7 @@ doc:
 	@scripts/bootstrap doc
 	@scripts/doc build-doc
 
-# DESTDIR is honoured by meson.
+# meson uses DESTDIR.
 install: all
 	@$(MESON) install -C $(BUILD) --no-rebuild --quiet
 
