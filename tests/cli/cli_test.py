@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the command line share: a folder of their own that vanishes, programs to trace,
+"""Shared by the tests of the command line: a temporary folder for each test, programs to trace,
 the vestige program. Every function that starts with `test_` in the test's file is run."""
 import contextlib
 import fcntl
@@ -101,7 +101,7 @@ class World:
         return self.path(name)
 
     def run(self, *args, status=0, env=None, **more):
-        """Run vestige; check its status; give back what it printed."""
+        """Run vestige and check its exit status. Return: its output."""
         p = subprocess.run([BIN, *map(str, args)], cwd=self.dir, env=dict(self.env, **(env or {})),
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, **more)
         assert status is None or p.returncode == status, \
@@ -131,7 +131,7 @@ class World:
 
 
 def main(tests):
-    """Run all, tell each; 0, 1, or 77 when all were skipped."""
+    """Run all tests and print each result. Return: 0, 1, or 77 if all were skipped."""
     failed = passed = skipped = 0
     for name, test in list(tests.items()):
         if not name.startswith("test_"):
@@ -286,7 +286,7 @@ def root():
 
 
 def own_mounts(script, **kw):
-    """A shell script in a mount namespace of its own: what it mounts vanishes with it."""
+    """Run a shell script in a mount namespace of its own: its mounts vanish with it."""
     root()
     need("unshare")
     if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the manual share (test_examples.py: the manual pages, test_book.py: the pages of docs/): a folder
+"""Shared by the tests of the manual (test_examples.py: the manual pages, test_book.py: the pages of docs/): a folder
 with the programs and recordings that examples name, and the lines that this machine cannot run."""
 import glob
 import os
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 
 
 def missing(line):
-    """A program that this machine has not, or what it forbids."""
+    """A program that is missing on this machine, or an action that it forbids."""
     for tool in ("dot", "trace-cmd", "g++", "make", "sqlite3"):
         if re.search(rf"(^|[|&(]\s*){re.escape(tool)} ", line) and not shutil.which(tool):
             return tool

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""attach: what is refused, by a line that names the remedy and the errno, and goes on as without."""
+"""attach: refusals are one line that names the remedy and the errno, and the process goes on as without."""
 import errno
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Control bytes of a program's strings and names: a terminal gets none of them, and a newline makes no line."""
+"""Control bytes in a program's strings and names: none reaches a terminal, and a newline begins no new line."""
 import os
 import signal
 import subprocess

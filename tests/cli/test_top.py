@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige top: rates, times and self times of a program that knows them, counts against callgrind, events, the screen, and what
-is left after the end, Ctrl-C and a kill."""
+"""vestige top: rates, times and self times of a program that knows them, counts against callgrind, events, the screen, and no
+settings left after the end, Ctrl-C and a kill."""
 import json
 import os
 import pty

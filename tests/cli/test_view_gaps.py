@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What CPUs ran, where records were lost: of `record -k`, in the kernel's buffer or in the program's.
+"""The tasks that CPUs ran, where records were lost: of `record -k`, in the kernel's buffer or in the program's.
 
-A recording of which nothing was lost is the truth. Sub-buffers of the kernel's buffer are taken out of a copy, as
+A recording without losses is the oracle. Sub-buffers of the kernel's buffer are taken out of a copy, as
 if they had been overwritten."""
 import collections
 import ctypes

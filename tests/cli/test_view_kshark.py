@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What `vestige view` draws of context switches, beside libkshark: KernelShark without its windows.
+"""The context switches that `vestige view` draws, compared with libkshark: KernelShark without its windows.
 
-KernelShark's model sorts the entries into bins. Of a CPU a bin has the task of its last entry; a sched_switch
-counts for the task that comes, as KernelShark's plug-in for sched events has it. Of a task a hollow green box is
+KernelShark's model sorts the entries into bins. A CPU's bin has the task of its last entry; a sched_switch
+counts for the task that comes, as KernelShark's plug-in for sched events has it. A task's hollow green box is
 from sched_waking (or sched_wakeup) to the sched_switch that brings it, a hollow red one from a sched_switch that
 leaves it runnable to the next that brings it."""
 import bisect

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `record` has found in an unmodified program is kept, and the next start reads it, with the
-same result. A kept file that does not fit in all of it is as none."""
+"""`record` caches its analysis of an unmodified program, and the next start reads the cache, with the
+same result. A cache file that does not match completely is ignored."""
 import os
 import struct
 

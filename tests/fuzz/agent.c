@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to the agent of this very process, whose engine reports its coverage to libFuzzer. An
- * input is some requests, each behind two bytes of length and cut where they say, and what comes
- * after a request is done under what it has set: calls of functions, events, memory and system
- * calls.
+ * Requests to the agent of this process itself, whose engine reports its coverage to libFuzzer. An
+ * input has several requests, each with two bytes of length in front. After each request the
+ * process calls functions, makes events, uses memory and makes system calls, under the settings of
+ * that request.
  *
- * What is promised: each connection ends, with one of the protocol's replies or none; what the
- * functions compute is right; and behind all of them the process takes good requests as ever.
+ * Promises: each connection ends, with one of the protocol's replies or none; the functions'
+ * results are right; and after all requests the process still takes good requests.
  */
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any sequence of records through the builder of calls and into function_graph's events: each call
- * that is entered is left once, inside of what is around it; what is kept stays below the limits;
- * each event is of a record that was read. Eight bytes of the input are a record.
+ * Any sequence of records through the builder of calls and into function_graph's events. Promises:
+ * each entered call is left once, inside the call around it; memory stays below the limits; each
+ * event comes from a record that was read. Eight bytes of the input are a record.
  */
 #include "fuzz.h"
 
@@ -102,7 +102,7 @@ static void on_enter(void *arg, struct call *call, struct call *parent, const st
 
 	PROMISE(!rec == b->cutting && call->data == 0);
 	call->data = ++b->entered;
-	/* one whose return alone is known is not kept */
+	/* a call of which only the return is known is not kept */
 	PROMISE(++b->open <= limits.max_open + 1);
 	PROMISE(!parent || parent->data);
 	PROMISE(!parent || parent->depth < call->depth);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Control text: globs, numbers, VESTIGE_BOOT, the words of set_ftrace_filter. The first byte says
- * which. Each text is copied to a block of exactly its size, so that one byte too far is seen. What
- * can be said in another way is: globs without classes by a table of prefixes, numbers by libc.
+ * which. Each text is copied to a block of exactly its size, so that a read one byte too far is
+ * found. Oracles: for globs without classes a table of prefixes, for numbers libc.
  */
 #include "fuzz.h"
 
@@ -85,7 +85,7 @@ static void run_number(const char *text, size_t n)
 	PROMISE(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (!err)
 		PROMISE(!errno && (size_t)(end - z) == digits && libc == v);
-	/* libc takes blanks and '-' too; what begins with a digit must be the same */
+	/* libc takes blanks and '-' too; texts that begin with a digit must give the same */
 	else if (digits && *z >= '0' && *z <= '9' && (size_t)(end - z) == digits)
 		PROMISE(errno == ERANGE && err == -ERANGE);
 	free(exact);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A CTF trace: an input has the length of the metadata, two bytes, then the metadata and a stream.
- * The library that reads them is another project's, in a process of its own: what is tried is that
- * whatever it says, or however it ends, is an error or records in order.
+ * Another project's library reads them, in a process of its own. The promise: whatever it answers,
+ * and however it ends, the result is an error or records in order.
  */
 #include "fuzz.h"
 

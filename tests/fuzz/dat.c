@@ -193,7 +193,7 @@ static void mangle_chunk(struct mangle *m, struct block *b)
 	b->tail.tables_offset += chunk->packed - (uint64_t)had;
 }
 
-/* A native block whose sizes agree: what unpacks is not what its writer packed. */
+/* A native block with consistent sizes, but changed unpacked data. */
 static void mangle_native(struct mangle *m)
 {
 	struct block b;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as an ELF file whose functions are looked for: no read outside of it, functions in
- * order and inside the code, each with a way or a reason.
+ * Any bytes as an ELF file that is searched for functions. Promises: no read outside of it;
+ * functions in order and inside the code, each with a way to redirect it or a reason for the
+ * refusal.
  */
 #include "fuzz.h"
 

@@ -2,9 +2,9 @@
 /*
  * The grammars of events: filters and histograms. The first byte says which; the text behind it,
  * copied to a block of exactly its size, is compiled for an event with each kind of field, and what
- * comes of it is run on records of all zeros and of strings at their ends. What is promised: a
- * place that is wrong lies in the text or one behind it, a listing compiles again to the same, and
- * a filter and its negation never agree.
+ * is compiled is run on records of all zeros and of strings at their ends. Promises: the position
+ * of an error is in the text or one behind it; a listing compiles again to the same; and a filter
+ * and its negation never agree.
  */
 #include "fuzz.h"
 
@@ -102,7 +102,7 @@ int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t co
 	return -1;
 }
 
-/* What the parsers have of the engine. */
+/* The parts of the engine that the parsers need. */
 void *heap_alloc(size_t bytes)
 {
 	return calloc(1, bytes ? bytes : 1);
@@ -331,7 +331,7 @@ static void make_others(void)
 	file.triggers = &other;
 }
 
-/* What an action makes of a record: a number, and a text that ends. */
+/* The result of an action for a record: a number, and a text that ends. */
 void synth_fire(const struct synth_event *e, const uint64_t *vals)
 {
 	PROMISE(e == fuzz_known_synth);

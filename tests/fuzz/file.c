@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file under a reader, changed between two of its reads: tools/ read by pread() alone, and the
- * linker sends that here first (--wrap). One file, in a folder of its own under $TMPDIR, is written
- * anew for each input; an area is not opened through a link, so that a memfd's name does not do.
+ * The file of a reader, changed between two of its reads: tools/ reads only by pread(), which the
+ * linker redirects here (--wrap). One file, in a folder of its own under $TMPDIR, is written anew
+ * for each input. A memfd would not do: an area is not opened through a link, such as a memfd's
+ * name.
  */
 #include "fuzz.h"
 
@@ -72,7 +73,7 @@ static bool lends(const struct record *rec)
 	return (rec->kind == RECORD_EVENT || rec->kind == RECORD_PRINT) && rec->data;
 }
 
-/* One CPU to its end; what a record lends is touched. */
+/* Read one CPU to its end, and touch all memory that a record refers to. */
 static void read_cpu(struct reader *r, unsigned int cpu, int ordered)
 {
 	struct record recs[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The consuming reader of areas, which writes into them; by turns, as trace_pipe. A second one
+/* The consuming reader of areas, which writes into them; in turns, as trace_pipe. A second reader
  * joins. */
 #include "fuzz.h"
 
@@ -21,7 +21,10 @@ static void print(struct reader *r, const struct record *rec)
 	PROMISE(!printk_text_take(r, &copy, text) || copy.data_bytes < sizeof(text));
 }
 
-/* What there is now, as the events of a trace of calls; half of it is taken in every other turn. */
+/*
+ * Read the records up to now, as events of a trace of calls; every other turn consumes half of
+ * them.
+ */
 static void turn(struct follow *f, struct graph_events *g, unsigned int number)
 {
 	const struct graph_event *ev;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is fed with hostile input: one target a reader or parser. Each has a run() that takes any
- * bytes, and a mutate() that knows their structure. Two drivers drive them: libfuzzer.c (clang,
- * guided by coverage) and replay.c (any compiler; the corpus, and mutations of it by a fixed
- * sequence).
+ * Targets of the fuzzers: one for each reader or parser of hostile input. Each has a run() that
+ * takes any bytes, and a mutate() that knows their structure. Two drivers drive them: libfuzzer.c
+ * (clang, guided by coverage) and replay.c (any compiler; the corpus, and mutations of it by a
+ * fixed sequence).
  *
- * A target ends the process by abort() when what it reads breaks a promise of its header; the
- * sanitizers do so for the rest.
+ * A target calls abort() when its reader breaks a promise of its header; the sanitizers find other
+ * errors.
  */
 #ifndef VESTIGE_TESTS_FUZZ_H
 #define VESTIGE_TESTS_FUZZ_H
@@ -38,7 +38,7 @@ extern struct synth_event *fuzz_known_synth;
 /* Return: NULL if there is none of that name. */
 const struct fuzz_target *fuzz_target_find(const char *name);
 
-/* notes.c: whether stderr shows the notes of the tools; what ends the process is shown always. */
+/* notes.c: does stderr show the notes of the tools? The cause of an abort() is always shown. */
 void fuzz_notes(int shown);
 
 /* A promise that is broken whatever the input. */
@@ -60,7 +60,7 @@ uint64_t mangle_value(struct mangle *m);
  * there.
  */
 void mangle_field(struct mangle *m, size_t at, unsigned int width);
-/* What is there grows: by a little, to a multiple, to a power of two more, or to its greatest. */
+/* Enlarge a number: by a little, to a multiple, by a power of two, or to its maximum. */
 void mangle_grow(struct mangle *m, size_t at, unsigned int width);
 /* The @len bytes at @at come up to some thousand times, as far as there is room. */
 void mangle_repeat(struct mangle *m, size_t at, size_t len);

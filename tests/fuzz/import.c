@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces of other tools: their texts, with digits, brackets and lines that are changed. */
+/* Traces of other tools: their texts, with changed digits, brackets and lines. */
 #include "fuzz.h"
 
 #include <string.h>

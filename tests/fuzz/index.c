@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index of a recording (tools/view/index.h): fields and leaves that are changed, with a hash
- * that agrees. What is read is drawn: each row, whole and by pixels.
+ * The index of a recording (tools/view/index.h), with changed fields and leaves and a matching
+ * hash. If it is read, each of its rows is drawn, whole and by pixels.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text of `inject`, for an event with each kind of field. What comes of it is a record whose
- * texts lie in it and end; and its values, written as a text, make a record of the same values.
+ * The text of `inject`, for an event with each kind of field. Promises: the texts of the record are
+ * inside it and end with NUL; and its values, written as a text, make a record of the same values.
  */
 #include "fuzz.h"
 
@@ -35,7 +35,7 @@ static struct event event = {
 static struct event_file file = {.event = &event};
 static struct trace_array tr;
 
-/* What was made of a text. */
+/* The record that was made of a text. */
 struct made {
 	uint32_t bytes;
 	uint64_t numbers[NR_NUMBERS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as an instruction: never read beyond their end, the same whatever follows, and what is
- * moved is an instruction again that leads to the same place.
+ * Any bytes as an instruction. Promises: no read beyond their end; the result does not depend on
+ * the bytes behind; and a moved instruction is an instruction again, with the same target.
  */
 #include "fuzz.h"
 

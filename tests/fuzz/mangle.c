@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutations that know where the fields are: see fuzz.h. */
+/* Mutations that know the positions of fields: see fuzz.h. */
 #include "fuzz.h"
 
 #include <string.h>

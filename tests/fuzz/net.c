@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two ends of a recording that is sent to another host. The first byte says which; the rest is
- * what its peer says, all at once. What a listener makes of it is in a folder that is removed.
+ * The two ends of a recording that is sent to another host. The first byte says which end; the rest
+ * is all that its peer sends, at once. A listener writes into a folder that is removed.
  */
 #include "fuzz.h"
 
@@ -19,7 +19,7 @@
 #include "tools/net/net_io.h"
 #include "tools/net/tsync.h"
 
-#define MAX_SAID 60000u /* what a socket takes while no one reads */
+#define MAX_SAID 60000u /* bytes that a socket takes without a reader */
 
 static unsigned int nr_lines, nr_named;
 
@@ -88,7 +88,7 @@ static void as_sender(int fd)
 	close(fd);
 }
 
-/* What is said to the peer is of no interest, and must not fill the socket. */
+/* Read and drop the data for the peer, so that it does not fill the socket. */
 static void *listen_to(void *fd)
 {
 	char bytes[4096];

@@ -3,8 +3,8 @@
  * The grammar of dynamic probes. The first byte says which: 0: lines of dynamic_events, whose words
  * go to two classes made here that take any definition; 7: operands of markers; else the arguments
  * of one, parsed, listed, and fetched from registers that are the input's own bytes, so that they
- * are read as addresses, or from the record of another event. What a record holds must lie inside
- * it, and an error inside its word.
+ * are read as addresses, or from the record of another event. The data of a record must be
+ * inside it, and the position of an error inside its word.
  */
 #include "fuzz.h"
 
@@ -209,7 +209,7 @@ static size_t count(const struct seq_buf *s, char c)
 	return n;
 }
 
-/* The listing is what was written. There is a value for each conversion. */
+/* The listing equals the definition. There is a value for each conversion. */
 static void check_texts(const struct fetch_arg *a, const char *word, size_t n)
 {
 	char conversions[1024], values[8192];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `replay TARGET N FOLDER`: each file of the corpus, then N mutations of it, the same in every run.
- * Needs no fuzzer; an input that ends the program is named on
- * stderr.
+ * Needs no fuzzer. An input that ends the program is named on stderr.
  */
 #include "fuzz.h"
 

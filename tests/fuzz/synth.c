@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The grammar of synthetic events: lines of synthetic_events, or (the first byte odd) of
- * dynamic_events. A place that is wrong lies in its line; what is defined has a type, a name and a
- * size each, and is listed as a line that defines the same again.
+ * dynamic_events. Promises: the position of an error is in its line; each defined field has a type,
+ * a name and a size; and an event is listed as a line that defines the same again.
  */
 #include "fuzz.h"
 
@@ -67,7 +67,7 @@ static int command(const char *text, size_t n, int dynamic)
 	return err;
 }
 
-/* What was defined, written as a line. */
+/* The definition, written as a line. */
 static void define_again(void)
 {
 	static char line[SYNTH_MAX_FIELDS * 256];

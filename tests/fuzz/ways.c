@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a ways file of a file that fits otherwise: all numbers that are taken from it lie in
- * the code, and functions are in order.
+ * Any bytes as a cached analysis (object/ways_file.h) with a valid head. Promises: all offsets from
+ * it are inside the code, and functions are in order.
  */
 #include "fuzz.h"
 
@@ -37,7 +37,7 @@ static void make_object(uint8_t object[2 * TEXT])
 	memcpy(object + sizeof(head), &text, sizeof(text));
 }
 
-/* The head's versions and digests are made to fit, as else no row would be looked at. */
+/* Make the head's versions and digests valid: else no row would be read. */
 static void make_fit(uint8_t *ways, size_t n, const uint8_t *object)
 {
 	struct elf_image image;

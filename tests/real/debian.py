@@ -185,7 +185,7 @@ JOBS = {
     "node": ("/usr/bin/node", command("/usr/bin/node", "--expose-gc", "-e", NODE)),
     "perl": ("/usr/bin/perl", command("/usr/bin/perl", "-e", PERL)),
     "gcc": ("/usr/bin/gcc", compiler),
-    # what copies or walks its stacks: no graph of it, or of its objects
+    # programs that copy or walk their stacks: no graph of them, or of their objects
     "gevent": ("/usr/lib/python3/dist-packages/gevent", command("/usr/bin/python3", "-c", GEVENT)),
     "ruby": ("/usr/bin/ruby", command("/usr/bin/ruby", "-W0", "-e", RUBY)),
     "guile": ("/usr/bin/guile", command("/usr/bin/guile", "--no-auto-compile", "-c", GUILE)),

@@ -6,13 +6,13 @@ A program is a file beside this one with
 	SHORT		whether the checks run its short form; `make soak` runs the full form of all
 	TRACERS		with which tracers it is run, besides without the engine; +TRACER: with all functions that were
 			built without any flag, too, of all objects but the system's own (libc, the loader, ...)
-	prepare()	builds it if it has to be. Return: what run() is given. Raises Skip.
+	prepare()	builds it if needed. Return: the first argument of run(). Raises Skip.
 	run(it, full, only, env, folder)
 			runs its tests (only: these names alone; one that cannot choose may run more) with that
 			environment in an empty folder. Return: {name of a test: its verdict}, "ok", "skip" or
 			something else
 	LEAST		how many processes leave records at least, with a tracer: the tests may empty the environment
-	UID		optional: the user who runs the tests, whose the folder and the areas are; else ours
+	UID		optional: the user that runs the tests and owns the folder and the areas; else ours
 """
 import contextlib
 import ctypes
@@ -181,7 +181,7 @@ def with_init(function):
 
 
 class Areas:
-    """A folder of areas of our own, beside the default one; @uid: whose, with None ours."""
+    """A folder of areas of our own, beside the default one; @uid: its owner, None: this user."""
 
     def __init__(self, uid=None):
         self.uid = uid
@@ -241,7 +241,7 @@ def compare(program, it, full, areas, folder):
         if areas.uid is not None:
             os.chown(place, areas.uid, areas.uid)
         only = [t for t in only if t != LEFT]
-        # of its own: who runs as another user cannot write in ours
+        # of its own: a program of another user cannot write in ours
         env = {**areas.env(tracer), "TMPDIR": place}
         verdicts = with_init(lambda: program.run(it, full, only or None, env, place))
         shutil.rmtree(place, ignore_errors=True)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deep: for each line it goes down so deep, and prints where its frames are.
+ * deep: for each line it makes N nested calls, and prints the addresses of its frames.
  *
  *	N	main() calls down() N times within itself, then leaf()
  *	thread N	the same in a thread
  *	handler N	the same in a signal handler on a stack of its own
  *	fork N	the same in a child, which then waits for its end of input
  *	overflow	without an end
- *	getenv	says instead whether it has an environment, and its name
+ *	getenv	prints instead whether it has an environment, and its name
  *
  * `done` is followed by the CFA of leaf() and of each down(), innermost first, for N up to 64.
  */

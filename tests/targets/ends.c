@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a program may end, or become another: `ends HOW`. What it called until then must be there.
+ * Ways in which a program ends or executes another one: `ends HOW`. The trace must have all calls
+ * up to then.
  *
  *	return, exit, _exit, raw (the system call), abort, segv, kill, thread (main's thread leaves by
  *	pthread_exit), fork (the child calls, too), exec (of itself as `return`), close (all descriptors),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest HOW: a program that does to itself what a guest must bear, and calls before and after.
- * Prints `made N`, written with write() alone.
+ * guest HOW: a program that does to its process what the engine must bear, with calls before and
+ * after. Prints `made N`, only by write().
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

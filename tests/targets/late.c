@@ -6,8 +6,8 @@
  *
  * For each instruction of each function's NOPs a thread is brought there by single steps (up to
  * BYTES from its beginning), the function is added to the filter by another thread, and then the
- * thread goes on. Prints `stood N wrong M`, then `calls NAME N` of the calls that were made while
- * it was traced.
+ * thread goes on. Prints `stood N wrong M` (threads stopped, wrong results), then `calls NAME N` of
+ * the calls that were made while it was traced.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

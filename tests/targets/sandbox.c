@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandbox DOOR FOLDER: gives up system calls, then does all that a sandboxed program may do, each
- * with calls that are counted. The filter allows everything, but for what libvestige.so asks the
- * kernel itself (seccomp_data has the instruction's address): that is a SIGSYS, which says the
+ * sandbox WAY FOLDER: sets a seccomp filter, then does all that a sandboxed program may do, each
+ * with counted calls. The filter allows all system calls except those made by libvestige.so itself
+ * (seccomp_data has the instruction's address): these give a SIGSYS, whose handler prints the
  * number and ends the program with status 42.
  *
  *	prctl	by prctl()			all	by syscall(SYS_seccomp), for all threads

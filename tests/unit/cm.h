@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmocka with what it needs before it. */
+/* cmocka, with the headers that it needs before it. */
 #ifndef VESTIGE_TESTS_CM_H
 #define VESTIGE_TESTS_CM_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program that does not exist: threads that call, return, jump, throw and change stacks at
- * random, and write down themselves what they did. Its records are what the engine would have
- * written.
+ * random, and write down themselves what they did. Its records are the ones that the engine would
+ * have written.
  */
 #ifndef VESTIGE_TESTS_GRAPH_SYNTH_H
 #define VESTIGE_TESTS_GRAPH_SYNTH_H
@@ -13,7 +13,7 @@
 
 #define GRAPH_SYNTH_CPUS 3
 
-/* What the program says has happened. */
+/* The program's own account of its calls. */
 struct synth_call {
 	uint64_t ip, start, end; /* start 0: before the trace; end 0: never */
 	uint64_t children, nr_children, suspended;

@@ -12,7 +12,7 @@ int scratch_count(void);
 /* The whole of a file, NUL-terminated and malloced; NULL if it cannot be read. */
 char *scratch_read(const char *path, size_t *bytes);
 void scratch_write(const char *path, const void *data, size_t bytes);
-/* What a shell command prints on stdout, malloced; ends the test program if it fails. */
+/* The stdout of a shell command, malloced; ends the test program if it fails. */
 char *scratch_run(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The path of a file in tests/data; malloced. */
 char *data_path(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What cannot be attached to: files of programs that this machine may be unable to run, cut ones,
- * headers that lie, and what a refused ptrace() means under each of Yama's modes.
+ * Processes that cannot be attached to: files of programs that this machine may be unable to run,
+ * cut ones, false headers, and the meaning of a refused ptrace() under each of Yama's modes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A filter as a chain of comparisons says what its program says, of whatever ranges and numbers. */
+/*
+ * A filter as a chain of comparisons gives the result of its program, for all ranges and numbers.
+ */
 #include "cm.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of tracers' records that a machine may never make: canned ones, in the engine's format. */
+/*
+ * The text of tracers' records that this machine may never make: prepared records in the engine's
+ * format.
+ */
 #include "cm.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Strings of --json: names are UTF-8 as they are, what is none becomes U+FFFD. */
+/* Strings of --json: UTF-8 stays as it is, other bytes become U+FFFD. */
 #include "cm.h"
 
 #include <errno.h>

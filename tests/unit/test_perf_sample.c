@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of perf: canned records, as a kernel makes them, cut ones, and counts that lie. */
+/* Samples of perf: canned records, as a kernel makes them, cut ones, and false counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The source of the CPUs' power: the kernel's records, as perf gives them, into what listeners hear. */
+/*
+ * The source of the CPUs' power: the kernel's records, as perf gives them, into the calls of its
+ * listeners.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

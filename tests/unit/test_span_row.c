@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of spans and what is to be seen of them, tools/view/span_row.c, against a look at each span. */
+/*
+ * Rows of spans and their blocks on the screen, tools/view/span_row.c, against a search through all
+ * spans.
+ */
 #include "cm.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contract of tracers (engine/core/tracer.c), by tracers that are no more than a file is. */
+/* The contract of tracers (engine/core/tracer.c), by tracers that only count their calls. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page of `vestige view` in a browser: each thing that a person can do is done, and looked at.
+// The page of `vestige view` in a browser: each action of a user is done, and its result is checked.
 //	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html TWO_FILES.html HOST_AND_GUEST.html LOST.html [TEST ...]
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -83,7 +83,7 @@ const tests = {
           const flame = await source.flame(from, to, []);
           const path = (i) => (i ? path(flame[i - 1][0]) + "/" + flame[i - 1][1] : "");
           out.push(flame.map((r, i) => [path(i + 1), ...r.slice(2)]).sort());
-          // what is drawn together may differ at the edges of a pixel, and in sum does not
+          // blocks may differ at the edges of a pixel; their sum does not
           const drawn = await source.spans(rows, from, to, (to - from) / 1000);
           out.push(drawn.map((r) => { let nr = 0; for (let i = 0; i < r.length; i += 7) nr += r[i + 3]; return nr; }));
           out.push(await source.number(from));
@@ -655,7 +655,7 @@ const tests = {
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.waitForFunction(() => document.dispatchEvent(new Event("answer")) && ![...document.querySelectorAll("button")].some((b) => b.textContent === "Stop"));
     assert.match(await text(page, ".found"), /^stopped: \d+ so far$/);
-    assert.equal(await chosen(page), null); // what was found is not gone to
+    assert.equal(await chosen(page), null); // the match is not shown
     await page.close();
   },
 

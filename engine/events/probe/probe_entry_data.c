@@ -12,7 +12,7 @@
  * writer is at it.
  *
  * Mapped when it is first wanted, for ever; memory as it is used. fork: the child's is a copy, and
- * the stacks of threads that it does not have are gone. Tests: tests/engine/events/begun.
+ * the stacks of threads that it does not have are gone. Tests: tests/engine/events/entry_data.
  */
 #include "engine/events/probe/probe_entry_data.h"
 

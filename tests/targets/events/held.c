@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that holds locks for a time that it knows. One command a line; the answer is `done` and
- * the longest time in us that its own clock saw, then the id of the thread:
+ * A program that holds locks for a known time. One command a line; MS is that time. The answer is
+ * `done` and the longest time in us by its own clock, then the id of the thread:
  *
- *	hold MS		a thread holds big_lock so long, among thousands of short holds of others
- *	overlap MS	one thread holds a lock so long; another one its own for half of that, within it
- *	wait MS		a thread holds big_lock so long while another one waits for it
+ *	hold MS		a thread holds big_lock for MS, among thousands of short holds by others
+ *	overlap MS	one thread holds a lock for MS; another one its own for half of that, within it
+ *	wait MS		a thread holds big_lock for MS while another one waits for it
  *	made MS		holds a lock in the middle of a block of memory that make_lock() gets
  *	sorts MS	each sort of lock once, each 1 ms longer than the one before, from MS on
  *	nested MS	a recursive mutex three times, a lock within it, in crossed order

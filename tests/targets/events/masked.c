@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that takes no signals for a time that it knows. One command a line; the answer is
- * `done`, the time in us that its own clock saw, and the thread's id:
+ * A program that blocks signals for a known time. One command a line; MS is that time. The answer
+ * is `done`, the time in us by its own clock, and the thread's id:
  *
- *	mask MS		SIGUSR1 blocked so long, among thousands of short masks
+ *	mask MS		SIGUSR1 is blocked for MS, among thousands of short masks
  *	thread MS	the same in a thread that was made while SIGUSR2 was blocked, which it stays
- *	handler MS	a handler runs so long; own		on a stack of its own
- *	work MS		a work item takes so long, and then a handler that interrupts it
- *	leave MS	a handler runs so long and leaves by siglongjmp()
- *	inside MS	a handler that blocks more, waits so long, and returns
- *	wait MS		SIGUSR1 is blocked but for the time that sigsuspend() waits: the longer part, by an alarm
+ *	handler MS	a handler runs for MS; own		on a stack of its own
+ *	work MS		a work item takes MS, then a handler that interrupts it
+ *	leave MS	a handler runs for MS and leaves by siglongjmp()
+ *	inside MS	a handler that blocks more, waits MS, and returns
+ *	wait MS		SIGUSR1 is blocked except while sigsuspend() waits: most of the time, until an alarm
  *	accept MS	the same with sigtimedwait()
- *	both MS		a mask so long, of which a lock covers the end and as much again
+ *	both MS		a mask for MS; a lock covers its end and as much time after it
  *	block, open	SIGUSR1 is blocked, or not, from now on
- *	fork MS		a child blocks it so long, and ends; the printed time is the parent's, which is 0
+ *	fork MS		a child blocks it for MS, and ends; the printed time is the parent's: 0
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Areas that lie: each is refused with a line, or read as far as it makes sense. */
+/* Areas with false contents: each is refused with a line, or read as far as it makes sense. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

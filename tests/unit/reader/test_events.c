@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of an area: by their formats, under ids of the reader's, and tables that lie. */
+/* Events of an area: by their formats, with the reader's ids, and in tables with false contents. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Histograms of an area that lies: fields outside of their rows, tables that are none. */
+/* Histograms of an area with false contents: fields outside of their rows, broken tables. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times in buckets, against each time itself; rows of an area that lies. */
+/* Times in buckets, against each time itself; rows of an area with false contents. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

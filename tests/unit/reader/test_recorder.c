@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder with areas whose processes change them under its hands. */
+/* The recorder, with areas that their processes change while it reads them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
