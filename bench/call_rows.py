@@ -46,7 +46,7 @@ def rotation(count, nops="6", flags=()):
 
 
 def graph_row(what, program, kind, bar=None, boot="ftrace=function_graph"):
-    """A row: what function_graph adds to a call, over two bare rdtsc."""
+    """A row: the time that function_graph adds to a call, over two bare rdtsc."""
     ns, ratio = added(program, kind, boot=boot)
     ratio /= 2
     if bar:
@@ -67,7 +67,7 @@ def bench_graph():
     for count, bar in ((20, 1.10), (100, 1.3), (2000, None), (10000, None)):
         rotating[count] = graph_row(f"function_graph, {count} functions in rotation", rotation(count), "rotate",
                                     bar)
-    # what these name has to be there, or the plain variant is measured: the compiler's clones too
+    # these filters need functions that exist (the compiler's clones, too): else the plain variant is measured
     for what, kind, boot in (("set_graph_function", "fib", "ftrace_graph_filter=fib*"),
                              ("set_graph_notrace", "fib", "ftrace_graph_notrace=leaf*"),
                              ("max_graph_depth", "fib", "ftrace_graph_max_depth=1000"),
@@ -98,9 +98,9 @@ def bench_arguments():
 
 def beside(what, runs, bar):
     """
-    A row: what the second of two traced runs adds to a call, over what the first adds. @runs:
-    program, kind and settings of each. The best of interleaved runs: a busy neighbour only ever
-    adds.
+    A row: the time that the second of two traced runs adds to a call, over the first one's. @runs:
+    program, kind and settings of each. The best of interleaved runs: a busy machine only ever
+    adds time.
     """
     best = {}
     for _ in range(pairs(9)):
@@ -138,7 +138,7 @@ def bench_instances():
 
 
 def bench_profiler():
-    """function_profile_enabled with self times and buckets, as `vestige top` has it; and what top itself takes."""
+    """function_profile_enabled with self times and buckets, as `vestige top` has it; and the CPU time of top itself."""
     print("a call counted by the function profiler; vestige top beside a program that calls without a pause")
     program = compiled("profiler", PATCHABLE)
     p = subprocess.Popen([program, "leaf", "100000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -171,7 +171,7 @@ def bench_hooks():
     plain = compiled("hooks_plain", PLAIN)
     for flag, words, graph in HOOKS:
         program = compiled("hooks" + flag.replace(" ", ""), [*PLAIN, *words])
-        # -pg keeps a frame pointer, and the call's registers are saved for it: its own price
+        # -pg keeps a frame pointer, and the call's registers are saved for it: that cost is the flag's own
         off = statistics.median(calls(program, "fib", 20, "ftrace=nop")[0] - calls(plain, "fib", 20)[0]
                                 for _ in range(pairs(9)))
         bar = 5.0 if flag == "-finstrument-functions" else None

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls - what a call costs, measured inside the program, so that its start does not count.
+ * calls - the cost of a call, measured inside the program, so that its start does not count.
  *
  *	calls leaf|fib|rotate MILLIONS
  *
- * Prints `ns_per_call X ns_rdtsc Y calls N`: the best of seven parts, since what disturbs a
- * measurement only ever adds. `rotate` needs rotate.S, made by gen_functions. Built by
+ * Prints `ns_per_call X ns_rdtsc Y calls N`: the best of seven parts, since disturbances only add
+ * time. `rotate` needs rotate.S, made by gen_functions. Built by
  * scripts/bench for each peer: plain, patchable, -pg, XRay, and with -DLTTNG a tracepoint a call.
  */
 #include <stdint.h>
@@ -96,7 +96,8 @@ static NOTRACE double rdtsc_ns(void)
 	int i;
 
 	/*
-	 * as in the hook: the halves joined, each read waits for the one before no more than there
+	 * as in the hook: the two halves are joined, so each read depends on the one before as
+	 * there
 	 */
 	for (i = 0; i < 1000000; i++) {
 		uint32_t lo, hi;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""CPython built with the flag, for scripts/bench: what each tracer makes of a script's time.
+"""CPython built with the flag, for scripts/bench: a script's time under each tracer.
 
 The script is this file, run by that interpreter: loops, calls, attributes, dictionaries, lists and
-text, as pyperformance has them, with modules that are built in alone.
+text, as pyperformance has them, with built-in modules only.
 """
 import sys
 

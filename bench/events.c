@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event costs: prints `NAME NS` for each way, over an empty loop. Short runs of each take
- * turns, and of each the tenth part from below counts, so that what else runs on the machine hits
- * all alike. -DLTTNG: LTTng's tracepoint with the same two fields in their place.
+ * The cost of an event: prints `NAME NS` for each way, over an empty loop. Short runs of each take
+ * turns, and the tenth percentile of each counts, so that other load on the machine meets all
+ * alike.
+ * -DLTTNG: LTTng's tracepoint with the same two fields in their place.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -14,7 +14,7 @@ PLAIN = ["-O2", "-fno-optimize-sibling-calls"]
 PATCHABLE = [*PLAIN, "-fpatchable-function-entry=6"]
 
 rows = []       # (what, figure, bar, met or None, note)
-folder = None   # all that is made by the rows lies in it
+folder = None   # all files of the rows are in it
 quick = False
 
 
@@ -53,8 +53,7 @@ def compiled(name, flags, *sources, cc="gcc", libs=()):
 
 
 def calm():
-    """In the child: take a real-time priority where that is allowed, so that other processes are no
-    noise."""
+    """In the child: take a real-time priority if that is allowed, so that other processes do not disturb."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except OSError:
@@ -95,7 +94,7 @@ def rdtsc_ns():
 
 
 def calls_made(program, millions, kind="fib"):
-    """How many calls a run of bench/calls makes, its warming up included."""
+    """The number of calls of a run of bench/calls, warm-up included."""
     text = sh(program, kind, str(millions)).stdout
     return float(re.search(r" calls (\d+)", text)[1]) + 150049
 
@@ -120,7 +119,7 @@ def children(pid):
 
 
 def gone(pid):
-    """Whether a process has ended (a zombie has)."""
+    """Has a process ended? A zombie has."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
             return f.read().rpartition(")")[2].split()[0] in "ZX"
@@ -129,8 +128,8 @@ def gone(pid):
 
 
 def recorded(dat, *argv):
-    """One `vestige record` to @dat: the spool's size at its most, entries, lost, seconds after the
-    program; and how long that ran."""
+    """One `vestige record` to @dat. Return: the spool's largest size, entries, lost, seconds after the
+    program's end; and the program's own time."""
     p = subprocess.Popen([VESTIGE, "record", "--stat", "-o", dat, *argv], text=True, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, env={**os.environ, "VESTIGE_DIR": f"{folder}/areas"})
     child, began, ended, spool = None, None, None, 0

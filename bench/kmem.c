@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it costs to see malloc() and free(), a mutex, a likely(), and a system call: prints `NAME NS` a pair of
- * calls, of getppid() one. Short runs of off and on take turns, and of each the tenth part from
- * below counts. With an argument, the number of turns, nothing is switched: as it is, for what
- * other tools do to it; with a second argument there is another thread, which sleeps: of a process
- * with one thread alone glibc's locks take no atomic instruction.
+ * The cost of events of malloc() and free(), of a mutex, a likely() and a system call: prints `NAME
+ * NS` for a pair of calls, for getppid() for one. Short runs of off and on take turns, and the
+ * tenth percentile of each counts. With an argument, the number of turns, nothing is switched, to
+ * measure other tools. With a second argument there is another thread, which sleeps: in a process
+ * with a single thread glibc's locks use no atomic instruction.
  */
 #include <pthread.h>
 #include <signal.h>

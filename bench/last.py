@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/bench/LAST.md, for scripts/bench: a table for each CPU model, and what is worse than there.
+"""docs/bench/LAST.md, for scripts/bench: a table for each CPU model, and the rows that became worse.
 
 A row is (what, figure, bar, met or None, note).
 """
@@ -61,8 +61,8 @@ def number(figure):
 
 
 def print_worse(rows, before):
-    """The rows that are worse than the same CPU model's rows in LAST.md, by more than a quick
-    look's noise."""
+    """Print the rows that are worse than the same CPU model's rows in LAST.md by more than the noise of
+    a --quick run."""
     worse = []
     for what, figure, bar, _, _ in rows:
         then = before.get(what)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcalls - calls of a library's functions: with a number, with a string and a result, with numbers
- * and a result; prints ns a call of each.
+ * libcalls - calls of a library's functions: with a number; with a string and a result; with
+ * numbers and a result. Prints ns a call of each.
  */
 #include <stdio.h>
 #include <stdlib.h>

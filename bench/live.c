@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live - what happens while a program runs, measured inside it.
+ * live - changes while a program runs, measured inside it.
  *
  *	live threads N		each of N pinned threads calls a leaf: `ns_per_call X ns_rdtsc Y`, the
  *				medians over the threads of the best of seven parts

@@ -61,7 +61,7 @@ def peer_xray():
         return row("XRay", "clang has no XRay runtime (libclang-rt-14-dev)")
     for mode in ("xray-fdr", "xray-basic"):
         options = f"patch_premain=true xray_mode={mode} xray_logfile_base={harness.folder}/xray. verbosity=0"
-        # by default they leave short calls out
+        # by default XRay leaves short calls out
         every = "func_duration_threshold_us=0"
         env = {"XRAY_OPTIONS": options, "XRAY_FDR_OPTIONS": every, "XRAY_BASIC_OPTIONS": every}
 
@@ -114,7 +114,7 @@ def lttng_session(*event_names):
 
 
 def lttng_missing():
-    """Why there is no LTTng to compare with, as a row; None: there is."""
+    """A row with the reason why LTTng is missing; None: it is installed."""
     if not shutil.which("lttng-sessiond") or not glob.glob("/usr/include/**/lttng/tracepoint.h", recursive=True):
         return "not installed", ""
     if subprocess.run(["pidof", "lttng-sessiond"], stdout=subprocess.DEVNULL).returncode == 0:
@@ -141,7 +141,7 @@ def peer_lttng():
 
 
 def peer_perf():
-    """Samples cost by time, not by call; probes of the kernel are a trap a call. perf's probe is removed at the end."""
+    """perf: samples cost by time, not by call; a uprobe is a trap for each call. perf's probe is removed at the end."""
     if not shutil.which("perf"):
         return row("perf", "not installed")
     plain = compiled("peer_perf", PLAIN)

@@ -31,7 +31,7 @@ def bench_nop():
     nop = {"LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=nop", "VESTIGE_DIR": f"{harness.folder}/areas"}
     ratios, bare = [], []
     for i in range(pairs(15)):
-        # who comes first changes, too
+        # the order of the runs changes, too
         runs = [(plain, {}, "plain"), (flagged, {}, "flagged"), (flagged, nop, "nop")]
         t = {name: once(program, env) for program, env, name in (runs if i % 2 else runs[::-1])}
         ratios.append(t["nop"] / t["plain"])

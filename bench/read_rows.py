@@ -51,7 +51,7 @@ def bench_readback():
 
 @contextlib.contextmanager
 def mounted():
-    """The folder of a mount of ours."""
+    """Make a mount; its folder."""
     path = tempfile.mkdtemp(prefix="mnt-", dir=harness.folder)
     sh(VESTIGE, "mount", path)
     try:
@@ -96,15 +96,15 @@ def read_in_a_loop(path, going, end, sizes):
 
 
 def slowed(program, mnt):
-    """CPU time of laps while `trace` is read in a loop, over that of laps while it is not; how much
-    was read."""
+    """CPU time of laps while `trace` is read in a loop, over the CPU time of laps without; and the bytes
+    that were read."""
     with traced(program, "lap", "300000", boot="ftrace=function ftrace_filter=leaf") as p:
         p.stdout.readline()
         going, end, times, sizes = threading.Event(), threading.Event(), ([], []), []
         reader = threading.Thread(target=read_in_a_loop, args=(f"{mnt}/{p.pid}/trace", going, end, sizes))
         reader.start()
         for i in range(2 * pairs(51)):
-            on = (i + i // 2) % 2  # neither is always first
+            on = (i + i // 2) % 2  # so that neither is always first
             (going.set if on else going.clear)()
             time.sleep(0.02)
             p.stdin.write("\n")

@@ -2,7 +2,7 @@
 """Real programs under load, for scripts/bench: the same work untraced and with each tracer, in
 turn.
 
-A program is built once, with the flag; untraced is that without the library.
+A program is built once, with the flag; untraced is that build without the engine.
 """
 import os
 import re

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast the tree over the viewer's columns is made, and how large both are.
- * span_tree MILLIONS: prints `slices N columns BYTES tree BYTES seconds S`, S of this thread's CPU.
+ * The time to make the tree over the viewer's columns, and the size of both.
+ * span_tree MILLIONS: prints `spans N columns BYTES tree BYTES seconds S`, S of this thread's CPU.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 	for (unsigned int depth = 0; depth < DEPTHS; depth++)
 		for (unsigned int level = 0; level < rows[depth].nr_levels; level++)
 			nodes += rows[depth].nr_nodes[level];
-	printf("slices %zu columns %zu tree %zu seconds %.3f\n", each * DEPTHS,
+	printf("spans %zu columns %zu tree %zu seconds %.3f\n", each * DEPTHS,
 	       each * DEPTHS * SPAN_WORD, nodes * sizeof(struct span_node), begun);
 	return 0;
 }

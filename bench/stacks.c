@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks plain|switch|yield MILLIONS - what a call costs when each one is made on another stack
- * than the one before it.
+ * stacks plain|switch|yield MILLIONS - the cost of a call when each call is on another stack than
+ * the one before.
  *
- * Two coroutines call the same function in turn; `plain` makes the same number of switches, but by
- * a coroutine
- * that calls nothing, so that what tracing adds can be compared call by call. Prints
+ * Two coroutines call the same function in turn. `plain` makes the same number of switches, but to
+ * a coroutine that calls nothing, so that the added time can be compared call by call. Prints
  * `ns_per_call X ns_rdtsc Y calls N` as calls.c does, the best of seven parts.
  */
 #include <stdint.h>

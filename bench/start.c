@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start - what a preloaded library adds to a program's start and end.
+ * start - the time that a preloaded library adds to a program's start and end.
  *
  *	start PAIRS LIBRARY BOOT PROGRAM
  *
  * Runs PROGRAM in turn without and with LD_PRELOAD=LIBRARY and VESTIGE_BOOT=BOOT, from fork to
- * exit, and prints the two medians: `plain_us X preloaded_us Y`. VESTIGE_DIR is passed on; what the
- * program leaves there is removed.
+ * exit, and prints the two medians: `plain_us X preloaded_us Y`. VESTIGE_DIR is passed on; the
+ * program's areas there are removed.
  */
 #include <dirent.h>
 #include <spawn.h>

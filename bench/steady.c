@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steady - a program that goes on calling, for what is measured from outside or beside it.
+ * steady - a program that calls without end, for measurements from outside.
  *
- *	steady rate N SECONDS	N calls of a leaf a second, in pieces of 1 ms, behind no schedule of its
- *				own: `calls C`
+ *	steady rate N SECONDS	N calls of a leaf a second, in pieces of 1 ms; after a delay it
+ *				catches up: `calls C`
  *	steady callback N	a leaf with a callback of the program's: `off_ns X callback_ns Y rdtsc_ns Z`
  *	steady until		calls of a leaf until a line comes on stdin; says `ready` first
  *	steady made N		N calls of a leaf, then says `ready` and waits for a line on stdin

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What samples cost: 8 threads, each 20 calls deep, do work that is always the same. Prints
- * `NAME NS` of a thread's CPU time for it: without the tracer sysprof (plain), with it (sysprof), and
- * with an event of perf's as it has, whose handler does nothing (empty; 0 where perf refuses). Short
- * runs of them take turns, and of each the median counts.
+ * The cost of samples: 8 threads, each 20 calls deep, do the same work again and again. Prints
+ * `NAME NS`, a thread's CPU time for it: without the tracer sysprof (plain), with it (sysprof), and
+ * with a perf event like the tracer's, whose handler does nothing (empty; 0 where perf refuses).
+ * Short runs take turns, and the median of each counts.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

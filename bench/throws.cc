@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * throws THREADS SECONDS - how many exceptions a second threads throw and catch, through five
- * frames with destructors, without pause and without anything shared but the unwinder.
+ * throws THREADS SECONDS - the number of exceptions a second that threads throw and catch, through five
+ * frames with destructors, without pause; they share nothing but the unwinder.
  *
- * Prints `throws_per_s N`. `unrelated` is there to be the one function that is traced; each
- * thread calls it once in a while.
+ * Prints `throws_per_s N`. `unrelated` is the only function that is traced; each
+ * thread calls it now and then.
  */
 #include <atomic>
 #include <cstdio>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The commands beside a program: how late `vestige stream` prints, what `vestige top` takes, and the
-commands that write a recording anew."""
+"""The commands beside a program: the delay of `vestige stream`, the CPU time of `vestige top`, and the
+commands that rewrite a recording."""
 import os
 import re
 import resource
@@ -16,7 +16,7 @@ STAMP = re.compile(rb" (\d+)\.(\d{6}): ")
 
 
 def begun(program, rate, seconds, boot):
-    """The program, when it can be asked."""
+    """The program, once its agent answers."""
     env = {**os.environ, "VESTIGE_DIR": f"{harness.folder}/areas", "LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": boot}
     p = subprocess.Popen([program, "rate", str(rate), str(seconds)], env=env, stdout=subprocess.DEVNULL)
     while subprocess.run([VESTIGE, "get", "-P", str(p.pid), "tracing_on"], env=env, stdout=subprocess.PIPE,
@@ -85,7 +85,7 @@ def session_delays(program, rate, seconds):
 
 
 def top_share(program, rate, seconds):
-    """CPU time of `vestige top` over that of the clock."""
+    """CPU time of `vestige top` over the time on the clock."""
     p, env = begun(program, rate, seconds + 5, "ftrace=nop")
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run([VESTIGE, "top", "-P", str(p.pid), "-l", "leaf", "-n", str(seconds)], env=env, stdout=subprocess.DEVNULL,

@@ -32,7 +32,7 @@ def sqlite(*flags):
 
 
 def beside_the_flag():
-    """SQLite built with the same flags but the one for sites, and with it: CPU time of a workload."""
+    """SQLite built without the flag for sites, and with it, else alike: CPU time of a workload."""
     plain, flagged = sqlite(), sqlite("-fpatchable-function-entry=6")
     script = f"{harness.folder}/one.sql"
     with open(script, "w", encoding="utf-8") as f:
@@ -73,7 +73,7 @@ def anonymous_kb(program, env):
 
 
 def memory(program):
-    """Of all functions: the island, its unwind rows, its slot, and the text's pages that become the process's."""
+    """Memory of all functions: the islands, their unwind rows, the slots, and the text's pages that become private."""
     kb = min(anonymous_kb(program, ALL) for _ in range(3)) - min(anonymous_kb(program, {}) for _ in range(3))
     n = functions_of(program)
     row("memory an island, with its rows, slot and page of text", f"{1024 * kb / n:.0f} bytes", note=f"{kb} KB for {n} functions")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the page of `vestige view` takes in a browser: node view_page.mjs MODULES CHROMIUM REDIRECT-FILE
+// The time and memory of the page of `vestige view` in a browser: node view_page.mjs MODULES CHROMIUM REDIRECT-FILE
 // Prints JSON: for each size of the window how many spans are on the screen, the milliseconds of frames (script and
 // raster of the canvas), and the bytes that the renderer has of its own.
 import { createRequire } from "node:module";
@@ -9,7 +9,7 @@ const [modules, chromium, redirect] = process.argv.slice(2);
 const { chromium: playwright } = createRequire(`${modules}/x.js`)("playwright-core");
 const SIZES = [[1366, 768], [3840, 2160]];
 const FRAMES = 60;
-const NODES = 32000; // the bar is for a screen with so many
+const NODES = 32000; // spans on the screen, for which the bar is set
 
 const read = (path) => {
   try {
@@ -21,7 +21,7 @@ const read = (path) => {
 
 const parent = (pid) => Number(read(`/proc/${pid}/stat`).split(") ").at(-1).split(" ")[1]);
 
-// The resident memory of the pages' processes that nobody shares, bytes.
+// The private resident memory of the pages' processes, bytes.
 function rendererBytes() {
   let kb = 0;
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -33,7 +33,7 @@ function rendererBytes() {
   return kb * 1024;
 }
 
-// The range, around the middle, that has the number of spans nearest to NODES on the screen; at least so many if one has.
+// Show the range around the middle with the number of spans nearest to NODES, if possible not fewer.
 async function crowded(page) {
   let best = null;
   for (let zoom = 0; zoom < 24; zoom++) {

@@ -31,7 +31,7 @@ WIDTH = 1366        # pixels
 
 
 class Server:
-    """`vestige view`, and what its page asks."""
+    """`vestige view`, and the requests of its page."""
 
     def __init__(self, *words):
         self.begun = time.monotonic()
@@ -44,7 +44,7 @@ class Server:
         self.http = http.client.HTTPConnection("127.0.0.1", int(port), timeout=600)
 
     def asked(self, what, **args):
-        """The answer as it comes: what the server takes, and not what this program makes of it."""
+        """The raw answer, not parsed: so only the server's time counts."""
         self.http.request("GET", f"/api/{what}?{urllib.parse.urlencode(args)}", headers={"X-Vestige-Token": self.token})
         answer = self.http.getresponse()
         body = answer.read()
@@ -55,7 +55,7 @@ class Server:
         return json.loads(self.asked(what, **args))
 
     def picture(self, info, begin, end):
-        """All rows of a range, as the page asks for them; not read."""
+        """All rows of a range, as the page requests them; not parsed."""
         rows = ",".join(f"{t}.{r}" for t, track in enumerate(info["tracks"]) for r in range(len(track["rows"])))
         return self.asked("spans", rows=rows, pixel=max(1, int((end - begin) / WIDTH)), **{"from": int(begin), "to": int(end) + 1})
 
@@ -76,7 +76,7 @@ class Server:
             return int(re.search(r"VmHWM:\s+(\d+)", f.read())[1]) * 1024
 
     def cpu(self):
-        """Seconds of CPU that it has used: what a busy machine changes little."""
+        """The server's CPU time in seconds: a busy machine changes it little."""
         return time.clock_gettime(~self.p.pid << 3 | 2)  # MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)
 
     def end(self):
@@ -93,7 +93,7 @@ def forget(path):
 
 
 def await_index():
-    """The file of the index, in a list; none if it does not come."""
+    """The path of the index, in a list; [] if it does not come."""
     for _ in range(600):
         found = glob.glob(f"{harness.folder}/*.index") + glob.glob(f"{harness.folder}/cache/vestige/*.index")
         if found:
@@ -137,10 +137,10 @@ def tree_row():
     tools = [f"{ROOT}/tools/{name}.c" for name in ("view/span_row", "base/fail")]
     program = harness.compiled("span-tree", ["-O2", f"-I{ROOT}"], f"{harness.BENCH}/span_tree.c", *tools)
     words = sh(program, "3" if harness.quick else "100").stdout.split()
-    slices, columns, tree, seconds = map(float, words[1::2])
-    rate = slices / seconds / 1e6
-    row("trees, made from columns", f"{rate:.1f} M slices/s", ">= 20 M/s", rate >= 20,
-        f"{slices / 1e6:.0f} M slices: columns {columns / 1e6:.0f} MB, trees {tree / 1e6:.0f} MB, {100 * tree / columns:.1f} %")
+    spans, columns, tree, seconds = map(float, words[1::2])
+    rate = spans / seconds / 1e6
+    row("trees, made from columns", f"{rate:.1f} M spans/s", ">= 20 M/s", rate >= 20,
+        f"{spans / 1e6:.0f} M spans: columns {columns / 1e6:.0f} MB, trees {tree / 1e6:.0f} MB, {100 * tree / columns:.1f} %")
 
 
 def bench_view():

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ways - what a call of a function costs that was built without a site, by the way in which its
- * entry is redirected.
+ * ways - the cost of a call of a function without a site, for each way in which its entry can be
+ * redirected.
  *
  *	ways long|move|padding MILLIONS
  *
- * Prints as bench/calls does. Each function is written so that this way alone is the best one.
+ * Prints as bench/calls does. Each function is written so that its way is the first possible one.
  */
 #include <stdint.h>
 #include <stdio.h>
