@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The blk tracer: the program's file I/O in the letters of blktrace: Q for a call that is about to
- * be made, C for its return, as the kernel's tracer of that name prints them. The sectors are
- * offsets in the file, in units of 512 bytes, on the device of its file system: only the kernel
- * knows where they are on the disk, and the page cache may have them. The top instance's alone.
+ * The blk tracer: the program's file I/O with the letters of blktrace, as the kernel's tracer of
+ * that name prints them. Q is a call that is about to be made, C is its return. A sector is an
+ * offset in the file, in units of 512 bytes, on the device of the file system. Only the kernel
+ * knows where the data is on the disk, and it may be in the page cache. In the top instance alone.
  * fork: the child goes on. Tests: tests/engine/tracers/blk.
  */
 #include "engine/arch/sys.h"
@@ -50,7 +50,7 @@ static void note(const struct file_io *io)
 	if (io->bytes)
 		r->nr_sectors = at_most_32((io->offset % SECTOR + io->bytes + SECTOR - 1) / SECTOR);
 	r->bytes = at_most_32(io->bytes);
-	/* as the kernel's dev_t has them for user space */
+	/* the kernel's dev_t, in the form that user space gets */
 	r->major = (uint32_t)(io->device >> 8 & 0xfff) | (uint32_t)(io->device >> 32 & ~0xfffu);
 	r->minor = (uint32_t)(io->device & 0xff) | (uint32_t)(io->device >> 12 & ~0xffu);
 	r->error = io->error;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The branch tracer: a record ftrace:branch for each likely() and unlikely() of vestige/branch.h
- * that runs, in the top instance; the option `branch` makes the same beside any tracer. While one
- * of them is on the places are counted, tracing_on or not: trace_stat/branch_annotated, and
- * trace_stat/branch_all with VESTIGE_BRANCH_ALL. Formats are the kernel's (6.12).
+ * that runs, in the top instance. The option `branch` makes the same records beside any tracer.
+ * While the tracer or the option is on, the results are counted, whether tracing_on is set or not:
+ * trace_stat/branch_annotated, and trace_stat/branch_all with VESTIGE_BRANCH_ALL. Formats are the
+ * kernel's (6.12).
  *
  * Records in any context. fork: the child goes on. Costs: bench "branch". Tests:
  * tests/engine/tracers/branch.
@@ -98,7 +99,7 @@ TRACER_REGISTER(branch_tracer);
 static const struct option_owner branch_option = {AREA_OPTION_BRANCH, set_option};
 OPTION_OWNER_REGISTER(branch_option);
 
-/* -1: it never ran. */
+/* Share of wrong guesses; -1: the branch never ran. */
 static int percent_of(const struct vestige_branch *b)
 {
 	uint64_t all = b->correct + b->incorrect;
@@ -106,7 +107,10 @@ static int percent_of(const struct vestige_branch *b)
 	return all ? (int)(b->incorrect * 100 / all) : -1;
 }
 
-/* The kernel's order: the worst, then the most often wrong; the most often right last. */
+/*
+ * The kernel's order: the greatest share of wrong guesses first, then the most wrong guesses; the
+ * most right guesses last.
+ */
 static int worse(const void *x, const void *y)
 {
 	const struct vestige_branch *a = *(struct vestige_branch *const *)x,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The function tracer: which function was called, and from where. Each call of a function that the
- * filters leave makes one RECORD_FUNCTION, with func-args one RECORD_FUNCTION_ARGS; the hook writes
- * it, so this file has no hot path.
+ * The function tracer: which function was called, and from where. Each call of a function that
+ * passes the filters makes one RECORD_FUNCTION, or with func-args one RECORD_FUNCTION_ARGS. The
+ * hook writes the record, so this file has no hot path.
  * Costs: bench "function tracer". Tests: tests/engine/hooks, tests/engine/fire.
  */
 #include <stddef.h>
@@ -26,7 +26,7 @@ static int is_current(const struct trace_array *tr)
 	return tr->ops.is_on && !(tr->ops.how & OPS_GRAPH);
 }
 
-/* Sites lead to other entry points, so they are armed anew. */
+/* Sites must lead to other entry points, so they are armed again. */
 static int function_set_option(struct trace_array *tr, enum area_option option, int value)
 {
 	int stacks = option == AREA_OPTION_FUNC_STACK_TRACE;
@@ -45,9 +45,11 @@ static int function_set_option(struct trace_array *tr, enum area_option option, 
 		ftrace_stop(tr);
 	if (stacks)
 		tr->with_stacks = (uint8_t)value;
-	else if (repeats) /* others ask their option, too */
+	else if (repeats) /* instances look at it, too */
 		tr->no_repeats = (uint8_t)value;
-	else if (trace_array_is_top(tr)) /* others ask their option for each record */
+	else if (
+		trace_array_is_top(
+			tr)) /* the others ask for each record */
 		function_args = (uint32_t)value;
 	if (current)
 		err = ftrace_start(tr, RECORD_FUNCTION);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The function_graph tracer: each call with its return, and so its duration and the calls within
- * it. The hook wraps the calls of the functions that the filters leave and writes RECORD_ENTRY and
- * RECORD_EXIT around each, RECORD_TAIL where a call took the place of its caller, RECORD_UNWOUND
- * where calls vanished, RECORD_STACK where the thread changed stacks; with funcgraph-args
- * RECORD_ENTRY_ARGS, with funcgraph-retval RECORD_EXIT_VALUE. No hot path in this file.
+ * The function_graph tracer: each call with its return, which gives its duration and the calls
+ * within it. The hook wraps the calls of the functions that pass the filters. It writes
+ * RECORD_ENTRY and RECORD_EXIT around each call, RECORD_TAIL where a tail call replaced its caller,
+ * RECORD_UNWOUND for unwound calls, and RECORD_STACK where the thread changed to another stack;
+ * with funcgraph-args RECORD_ENTRY_ARGS, with funcgraph-retval RECORD_EXIT_VALUE. No hot path in
+ * this file.
  * Costs: bench "function_graph". Tests: tests/engine/graph.
  */
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hw-branch tracer: branches that the processor took (sources/branch_stack.h), as `CPU FROM ->
- * TO`. Where perf has none it is absent. The top instance's alone. fork: the child goes on. Tests:
- * tests/engine/tracers/hw-branch.
+ * The hw-branch tracer: the branches that the processor took (sources/branch_stack.h), as `CPU FROM
+ * -> TO`. The tracer is absent where perf cannot record branches. In the top instance alone. fork:
+ * the child goes on. Tests: tests/engine/tracers/hw-branch.
  */
 #include "engine/core/ftrace_formats.h"
 #include "engine/core/tracer.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The initcall tracer: a line when an initialiser of the program or a shared object is called, and
- * one when it has returned, with its time; the same of their counterparts at the end. Initialisers
- * return nothing: the result is 0. Texts are from the kernel's initcall_debug and its first
- * initcall tracer. The top instance's alone. fork: the child goes on. Tests:
- * tests/engine/tracers/initcall.
+ * The initcall tracer: a line when an initialiser (constructor) of the program or of a shared
+ * object is called, and one with its duration when it has returned; the same for destructors at the
+ * end. Initialisers return nothing, so the result is shown as 0. Texts are from the kernel's
+ * initcall_debug and its first initcall tracer. In the top instance alone. fork: the child goes on.
+ * Tests: tests/engine/tracers/initcall.
  */
 #include "engine/arch/sys.h"
 #include "engine/core/ftrace_formats.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tracers irqsoff, preemptoff and preemptirqsoff: the longest stretch in which a thread had
- * signals blocked, held a lock, or either. A stretch begins with the first of its reasons and ends
- * with the last; it is named by the call that began it. Measuring costs two stamps. Only a stretch
- * that is longer than all before (or than tracing_thresh) is recorded, when the lock has been given
- * back. Its end with the stack, and a line of text, are in the buffer too, so trace_pipe and
- * `record` have all such stretches.
+ * signals blocked (irqsoff), held a lock (preemptoff), or either. A stretch begins with the first
+ * of its reasons and ends with the last. Its name is the call that began it. Measuring costs two
+ * stamps. A stretch is recorded only if it is longer than all before (or than tracing_thresh), and
+ * only after the lock has been released. Its end with the stack, and a line of text, are in the
+ * buffer too, so trace_pipe and `record` have all these stretches.
  *
- * One of the three can be current, in one instance. Any context. fork: the child goes on with it; a
- * stretch around fork() counts in both. Costs: bench "preemptoff", "irqsoff". Tests:
+ * One of the three can be current, in one instance. Any context. fork: the tracer goes on in the
+ * child; a stretch around fork() counts in parent and child. Costs: bench "preemptoff", "irqsoff".
+ * Tests:
  * tests/engine/events/preemptoff.
  */
 #include <errno.h>
@@ -30,14 +31,14 @@
 
 enum { REASON_LOCK = 1, REASON_SIGNALS = 2 };
 
-/* Of the calling thread. */
+/* The calling thread's stretch. */
 static __thread struct {
-	uint32_t gen; /* of the tracer that it is for */
+	uint32_t gen; /* `gen` of the tracer when the stretch began */
 	uint32_t reasons;
 	uint32_t ended; /* `to` is set, the report is still to be made */
 	uint32_t cpu, context;
 	uint64_t from, to;
-	uint64_t function, site; /* that began it */
+	uint64_t function, site; /* of the call that began it */
 	const void *lock;
 	uint32_t lock_sort;
 } mine __attribute__((tls_model("initial-exec")));
@@ -59,8 +60,8 @@ static inline void renew(void)
 }
 
 /*
- * The instance, which stays until leave(); the top one does in any case. NULL: there is none, and
- * no leave().
+ * The traced instance. The caller calls leave() after it; until then the instance is not freed (the
+ * top one never is). NULL: there is none, and leave() must not be called.
  */
 static inline struct trace_array *enter(struct srcu_thread **inside)
 {
@@ -135,7 +136,10 @@ static const char *const lock_names[] = {[AREA_LOCK_MUTEX] = "mutex",
 					 [AREA_LOCK_SPIN] = "spinlock",
 					 [AREA_LOCK_MTX] = "mtx"};
 
-/* `SITE: 20012 us, lock 0x1234 (mutex)`: of each that is reported, in the live buffer. */
+/*
+ * Print `SITE: 20012 us, lock 0x1234 (mutex)` into the live buffer, for each stretch that is
+ * reported.
+ */
 static void print(struct ring *r, const struct latency_stretch *s)
 {
 	char text[96];

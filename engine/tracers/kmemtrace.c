@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kmemtrace tracer: a record for each allocation and release, and counts by call site, which is
- * the first frame outside of operator new, strdup() and their kind, and of the functions that
- * kmemtrace_allocators names. With kmemtrace_stacks counts are by stack, of all blocks or of one
- * for each N bytes. Then no call makes a record, and the program's end makes one for each stack
- * that has blocks left. trace_stat/kmemtrace has the counts, trace_stat/kmemtrace_leaks the blocks
- * that are not released. They count while the tracer is current, tracing_on or not, and begin anew
- * when it becomes current; blocks that are older are counted apart when they are released.
+ * The kmemtrace tracer: a record for each allocation and release, and counts by call site. The call
+ * site is the first frame outside of operator new, strdup() and their kind, and of the functions
+ * that kmemtrace_allocators names. With kmemtrace_stacks, counts are by stack: of all blocks, or of
+ * one block for each N bytes. Then no call makes a record, and the end of the program makes one
+ * record for each stack that has live blocks. trace_stat/kmemtrace shows the counts,
+ * trace_stat/kmemtrace_leaks the blocks that are not released. Counting goes on while the tracer is
+ * current, whether tracing_on is set or not, and starts from 0 when the tracer becomes current.
+ * Releases of older blocks are counted apart.
  *
  * Owns the rows: a hash table that is mapped once and stays. Any context, no lock. The top
  * instance's alone. fork: the child goes on with a copy. Costs: bench "kmemtrace". Tests:
@@ -43,11 +44,11 @@
 struct row {
 	uint64_t key; /* the call site, or a hash of the stack; 0: free */
 	uint64_t allocs, requested, usable;
-	uint64_t frees, freed; /* of usable bytes */
-	uint64_t peak;	       /* of usable - freed */
-	uint64_t temporary;    /* released with no other allocation of the thread between */
+	uint64_t frees, freed; /* freed: usable bytes */
+	uint64_t peak;	       /* the greatest value of usable - freed */
+	uint64_t temporary;    /* blocks that the thread released before it allocated another */
 	uint32_t nr_frames, unused;
-	uint64_t frames[MAX_FRAMES]; /* of a call site: it */
+	uint64_t frames[MAX_FRAMES]; /* of a call site: the site alone */
 };
 
 struct alloc_record {
@@ -65,14 +66,14 @@ struct leak_record {
 };
 
 static struct row *rows;
-/* Blocks from before the tracer, and blocks for which there was no room. */
+/* Releases of blocks from before the tracer, and blocks for which there was no row. */
 static struct {
 	uint64_t frees, bytes, lost;
 } older;
 static uint64_t stack_bytes; /* kmemtrace_stacks */
 static int is_current;
 
-/* Of the thread: its last block, and the bytes that it has allocated since a stack was taken. */
+/* The calling thread's last block, and the bytes that it has allocated since a stack was taken. */
 static __thread struct {
 	const void *last;
 	uint64_t bytes;
@@ -105,13 +106,13 @@ static struct row *find_row(uint64_t key, const uint64_t *frames, uint32_t nr)
 	return NULL;
 }
 
-/* A row by stack. The frames inside of named allocators are left out. */
+/* The row of a stack. Frames inside of named allocators are left out. */
 static struct row *find_stack(uint64_t site)
 {
 	uint64_t frames[MAX_FRAMES + 8], key = 0;
 	uint32_t nr = stack_save(frames, MAX_FRAMES + 8), from, i;
 
-	/* the wrapper may have a frame, and the allocators have */
+	/* frames of the wrapper and of the allocators may come before the call site */
 	for (from = 0; from < nr && frames[from] != site; from++)
 		;
 	if (from == nr)
@@ -147,7 +148,7 @@ static uint64_t times_of(uint64_t bytes)
 	return bytes && bytes < stack_bytes ? stack_bytes / bytes : 1;
 }
 
-/* Whether the block is one whose stack is taken. */
+/* Whether the stack of this block is to be taken. */
 static int is_sampled(size_t bytes)
 {
 	uint64_t every = stack_bytes;
@@ -215,7 +216,7 @@ static void note_free(uint64_t site, const void *p)
 		ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KMEM_FREE, sizeof(*r)));
 	}
 	if (!kmem_block_take(p, &b)) {
-		/* where only some blocks are kept, an unknown block means nothing */
+		/* where only some blocks are kept, an unknown block is no error */
 		if (stack_bytes <= 1) {
 			count(&older.frees, 1);
 			count(&older.bytes, kmem_usable((void *)(uintptr_t)p, 0));
@@ -260,7 +261,10 @@ static int kmemtrace_init(struct trace_array *tr)
 		err = ftrace_format_text(FTRACE_KMEM_LEAK);
 	if (!err)
 		err = deputies_update(&allocators);
-	/* releases first: else a block that comes and goes between would stay */
+	/*
+	 * releases are listened to first; otherwise a block that is allocated and released in
+	 * between would stay
+	 */
 	if (!err)
 		err = source_listen(&kmem_frees, &on_free.link);
 	if (!err && (err = source_listen(&kmem_allocs, &on_alloc.link)))
@@ -329,7 +333,7 @@ static int any(const struct row *row)
 	return row->allocs != 0;
 }
 
-/* @frames: how many of each row's frames are named. */
+/* @wanted: whether a row is in the table. @frames: how many frames of each row get names. */
 static int make_table(struct table *t, int (*wanted)(const struct row *), uint32_t frames,
 		      int (*before)(const void *a, const void *b))
 {
@@ -364,7 +368,7 @@ static uint64_t live_bytes(const struct row *row)
 	return row->usable > row->freed ? row->usable - row->freed : 0;
 }
 
-/* The most that is live first, then the most that was requested. */
+/* Order: the most live bytes first, then the most requested bytes. */
 static int larger(const void *x, const void *y)
 {
 	const struct row *a = *(struct row *const *)x, *b = *(struct row *const *)y;
@@ -420,7 +424,7 @@ static int kmemtrace_show(struct seq_buf *s)
 
 /* The live blocks of a row. */
 struct leak {
-	uint64_t bytes, blocks, oldest; /* requested; the moment of the oldest, and 1 */
+	uint64_t bytes, blocks, oldest; /* oldest: the moment of the oldest block, + 1 */
 	const struct row *row;
 };
 
@@ -442,7 +446,7 @@ static int more_bytes(const void *x, const void *y)
 	return a->bytes != b->bytes ? a->bytes > b->bytes : a->row < b->row;
 }
 
-/* The rows that have live blocks, the most bytes first. Return: how many, or -ENOMEM. */
+/* Find the rows that have live blocks, the most bytes first. Return: how many, or -ENOMEM. */
 static long find_leaks(struct leak **leaks)
 {
 	struct leak *l = sys_map_table(NR_ROWS * sizeof(*l));
@@ -521,7 +525,7 @@ static int leaks_show(struct seq_buf *s)
 	return err;
 }
 
-/* A record of a row and its stack behind it, as event:stacktrace has it. */
+/* Write a record of a row with its stack, as event:stacktrace has it. */
 static void record_leak(const struct leak *l, uint64_t now)
 {
 	struct leak_record *r;

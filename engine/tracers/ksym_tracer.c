@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ksym_tracer: a record for each access to a variable that ksym_trace_filter names, by the
- * processor's debug registers (sources/watch.h), and counts in trace_stat/ksym_tracer. Names and
- * forms are the kernel's (2.6.33). Of a variable its first 8 bytes at most are watched. The address
- * in a record is the instruction behind the access, as the processor reports it. The top instance's
- * alone.
+ * The ksym_tracer: a record for each access to a variable that ksym_trace_filter names, by means of
+ * the processor's debug registers (sources/watch.h), and counts in trace_stat/ksym_tracer. Names
+ * and forms are the kernel's (2.6.33). At most the first 8 bytes of a variable are watched. The
+ * address in a record is the instruction after the access, as the processor reports it. In the top
+ * instance alone.
  * fork: the child has the same filter, and counts of its own. Tests:
  * tests/engine/tracers/ksym_tracer.
  */
@@ -101,7 +101,7 @@ static int take_end(void *arg, uint64_t value, const char *name)
 	return 0;
 }
 
-/* The first variable or function of that name, in the loader's order. */
+/* Find the first variable or function of that name, in the loader's order. */
 static int find_variable(const char *name, struct watch *w)
 {
 	struct search s = {.name = name};
@@ -154,7 +154,10 @@ static int clear(void)
 	return 0;
 }
 
-/* 0: none. Return: -EINVAL: the processor cannot, or it is no type. */
+/*
+ * The type of access that @text names; 0: none. Return: -EINVAL: not a type, or one that the
+ * processor cannot watch.
+ */
 static int type_of(const char *text, size_t n)
 {
 	if (n == 3 && !memcmp(text, "---", 3))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ksym_trace_filter: the variables that the ksym_tracer watches. Under the tree's lock. */
+/* ksym_trace_filter: the variables that the ksym_tracer watches. Under the tree lock. */
 #ifndef VESTIGE_TRACERS_KSYM_TRACER_H
 #define VESTIGE_TRACERS_KSYM_TRACER_H
 
@@ -10,9 +10,10 @@
 void ksym_filter_show(struct seq_buf *s);
 
 /*
- * ksym_filter_write() - `SYMBOL:-w-` or `SYMBOL:rw-` watches one, `SYMBOL:---` ends that; 0 or
- * nothing ends all. Return: 0; -EINVAL: another form, no such variable, or r--, which the processor
- * cannot; -ENOSPC: there are four; -errno of perf.
+ * ksym_filter_write() - change the list of watched variables. @text: `SYMBOL:-w-` or `SYMBOL:rw-`:
+ * watch the variable; `SYMBOL:---`: stop watching it; 0 or nothing: stop watching all. @n: bytes of
+ * it. Return: 0; -EINVAL: another form, no such variable, or r--, which the processor cannot watch;
+ * -ENOSPC: four variables are watched already; -errno of perf.
  */
 int ksym_filter_write(const char *text, size_t n);
 

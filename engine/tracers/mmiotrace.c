@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mmiotrace: each read and write of the memory that mmiotrace_filter or vestige_watch() names, with
- * its value, width and instruction, as the kernel's tracer prints them for a device's registers.
- * There is no physical address; the program's address is in its place. The top instance's alone.
- * fork: the child goes on. Tests: tests/engine/tracers/mmiotrace.
+ * mmiotrace: a record for each read and write of the memory that mmiotrace_filter or
+ * vestige_watch() names, with value, width and instruction, as the kernel's tracer prints them for
+ * a device's registers. There is no physical address; the program's address is in its place. In the
+ * top instance alone. fork: the child goes on. Tests: tests/engine/tracers/mmiotrace.
  */
 #include "engine/tracers/mmiotrace.h"
 
@@ -135,7 +135,7 @@ static int take_hex(const char **p, uint64_t *v)
 	return 1;
 }
 
-/* Whether it is `FROM-TO`. */
+/* Whether the text at @p is `FROM-TO`; then both numbers. */
 static int is_range(const char *p, uint64_t *from, uint64_t *to)
 {
 	if (!take_hex(&p, from) || *p != '-')

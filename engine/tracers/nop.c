@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracer that traces nothing: events alone reach the buffer. Its two options are the kernel's,
- * to test that a tracer accepts and refuses an option.
+ * The nop tracer traces no calls: only events make records. Its two options are the kernel's; they
+ * test that a tracer can accept and refuse an option.
  */
 #include <errno.h>
 #include <stddef.h>

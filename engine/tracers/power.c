@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The power tracer: when the CPUs on which the program ran were idle, in which state, and their
- * frequency (sources/power.h), in the words of the kernel's first power tracer (2.6.33):
- * power_start, power_end, power_frequency. The top instance's alone. fork: the child goes on, with
- * the CPUs on which it runs. Costs: nothing in the program's threads. Tests:
+ * The power tracer: when the CPUs on which the program ran were idle, in which idle state, and
+ * their frequency (sources/power.h). The words are those of the kernel's first power tracer
+ * (2.6.33): power_start, power_end, power_frequency. In the top instance alone. fork: the child
+ * goes on, with the CPUs on which it runs. Costs: nothing in the program's threads. Tests:
  * tests/engine/tracers/power.
  */
 #include "engine/core/ftrace_formats.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sched_switch tracer of the first ftrace: each context switch of the process's threads as
- * `PID:PRIO:STATE ==> [CPU] PID:PRIO:STATE COMM`, each wakeup with `+`. From the kernel's
- * tracepoints; without privilege by the switches alone, of which one side is unknown (-1) where no
- * other thread of the process is on it. Where perf gives neither the tracer is refused.
+ * `PID:PRIO:STATE ==> [CPU] PID:PRIO:STATE COMM`, each wakeup with `+`. The data is from the
+ * kernel's tracepoints. Without privilege it is from perf's context switches alone; then the other
+ * thread of a switch is known only if it is one of this process, and else shown as -1. Where perf
+ * gives neither, the tracer is refused.
  *
  * The agent writes the records, some milliseconds late. fork: the child goes on with its own.
  * Tests: tests/engine/tracers/sched_switch.

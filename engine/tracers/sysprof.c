@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sysprof tracer: a stack of each thread a thousand times a second of its CPU time
- * (sources/sample.h). Records are in the form of the kernel's sysprof tracer (2.6.26): `0 0 TID`
- * begins a sample, `2 ADDRESS FRAME` is each function, innermost first, `3 TID NUMBER` ends it.
- * Behind it the trace may be full: a reader takes samples that have both ends. trace_stat/sysprof
- * counts, tracing_on or not. The top instance's alone. fork: the child has its own samples and
- * counts.
+ * The sysprof tracer: a stack of each thread for every millisecond of its CPU time
+ * (sources/sample.h). Records have the form of the kernel's sysprof tracer (2.6.26): `0 0 TID`
+ * begins a sample, `2 ADDRESS FRAME` is one function (innermost first), `3 TID NUMBER` ends the
+ * sample. The buffer may become full within a sample, so a reader uses only samples that have both
+ * begin and end. trace_stat/sysprof counts, whether tracing_on is set or not. In the top instance
+ * alone. fork: the child has its own samples and counts.
  * Costs: bench "sysprof". Tests: tests/engine/tracers/sysprof.
  */
 #include "engine/arch/sys.h"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wakeup, wakeup_rt and wakeup_dl: the longest time from a thread's wakeup to its run: for any
- * thread, for real-time threads, for deadline threads. From the kernel's tracepoints, the only
- * source of wakeups. Where they are refused, from context switches and each thread's sum of waits
- * (run_delay.h): then the waker is not known, and of some waits only an upper limit, which is
- * written to the buffer and is never the maximum.
+ * wakeup, wakeup_rt and wakeup_dl: the longest time between a thread's wakeup and its next run: of
+ * any thread, of real-time threads, of deadline threads. The data is from the kernel's tracepoints,
+ * the only source of wakeups. Where these are refused, it is from context switches and the time
+ * that each thread has waited in all (run_delay.h). Then the waker is not known, and of some waits
+ * only an upper limit is known, which is written to the buffer and is never the maximum.
  *
- * The agent finds a maximum some milliseconds after it happened, writes its two records (`+`, with
- * the waker's stack where that is ours, and `==>`) and keeps the records between them: with
- * function-trace the functions of all threads. One of the three at a time, in one instance. fork:
- * the child goes on with its own maximum. Costs: perf's at each wakeup and switch; with
- * function-trace the function tracer's as well. Tests: tests/engine/tracers/wakeup.
+ * The agent finds a maximum some milliseconds after it happened. It writes two records (`+` with
+ * the waker's stack if the waker is a thread of this process, and `==>`) and keeps the records
+ * between them: with function-trace the functions of all threads. One of the three tracers can be
+ * current, in one instance. fork: the child goes on with its own maximum. Costs: perf's at each
+ * wakeup and switch; with function-trace the function tracer's as well. Tests:
+ * tests/engine/tracers/wakeup.
  */
 #include <errno.h>
 
@@ -33,7 +34,7 @@
 #include "engine/sources/task.h"
 #include "engine/sources/threads.h"
 
-/* A thread that was woken and has not run yet; without tracepoints any thread. */
+/* A thread that was woken and has not run yet; without tracepoints, any thread. */
 struct woken {
 	int tid; /* 0: a free slot */
 	struct run_delay delay;
@@ -43,12 +44,12 @@ struct woken {
 	uint64_t frames[SCHED_FRAMES]; /* of the waker */
 };
 
-/* Open addressing by tid; one that has run leaves its slot, which its next wakeup takes. */
+/* Open addressing by tid. A thread that has run leaves its slot for its next wakeup. */
 static struct woken *table;
 static uint32_t slots, used;
 
 static struct trace_array *traced; /* NULL: none of them is current */
-static int32_t below;		   /* only priorities below */
+static int32_t below;		   /* only threads of lower priority numbers count */
 static int by_delay;		   /* there are no tracepoints */
 
 static struct woken *slot_of(struct woken *at, uint32_t nr, int tid)
@@ -62,9 +63,9 @@ static struct woken *slot_of(struct woken *at, uint32_t nr, int tid)
 
 static int is_needed(const struct woken *w)
 {
+	/* keep only waiting threads: of many short-lived threads the others have ended */
 	if (!by_delay)
-		return w->by.stamp !=
-		       0; /* keep waiting threads: of many short-lived threads the others have ended */
+		return w->by.stamp != 0;
 	return w->tid && !arch_syscall(SYS_tgkill, area->pid, w->tid, 0, 0, 0, 0);
 }
 
@@ -103,7 +104,7 @@ static void note_waking(const struct sched_call *c)
 	if (!w->tid)
 		used++;
 	else if (w->by.stamp)
-		return; /* it was woken before, and waits */
+		return; /* an earlier wakeup is still waiting to run */
 	w->tid = rec->pid;
 	w->by = *c->as;
 	w->record = *rec;
@@ -112,7 +113,9 @@ static void note_waking(const struct sched_call *c)
 		memcpy(w->frames, c->frames, c->nr_frames * sizeof(*w->frames));
 }
 
-/* Both records, in pages of their own: others of these threads may be younger. */
+/*
+ * Write both records, in pages of their own: there may be younger records of these threads already.
+ */
 static void write_both(struct trace_array *tr, struct woken *w, const struct sched_call *c)
 {
 	const struct ring_as *as = ring_as;
@@ -139,7 +142,7 @@ static void note_switch(const struct sched_call *c)
 
 	if (!slots)
 		return;
-	/* it was woken before it slept */
+	/* the wakeup was before the sleep */
 	w = slot_of(table, slots, rec->prev_pid);
 	if (w->tid)
 		w->by.stamp = 0;
@@ -161,7 +164,7 @@ static void note_switch(const struct sched_call *c)
 	w->by.stamp = 0;
 }
 
-/* `wakeup: at most 812 us`: a thread waited, and it is not known how long. */
+/* Write `wakeup: at most 812 us`: a thread waited, and the exact time is not known. */
 static void write_limit(struct trace_array *tr, uint64_t ns)
 {
 	struct seq_buf s;
@@ -180,7 +183,7 @@ static void write_limit(struct trace_array *tr, uint64_t ns)
 	ring_commit(&slot, RECORD_PRINT, 16 + sizeof(text));
 }
 
-/* One of our threads came to a CPU, and had waited for @ns. */
+/* A thread of this process got a CPU after it had waited for @ns. */
 static void note_wait(const struct sched_call *c, uint64_t ns, int is_exact)
 {
 	const struct sched_switch_record *rec = c->record;
@@ -214,7 +217,7 @@ static void note_wait(const struct sched_call *c, uint64_t ns, int is_exact)
 	latency_report(tr, &s);
 }
 
-/* Its row, made if there is none; NULL: no memory. */
+/* The row of thread @tid, new if there is none; NULL: no memory. */
 static struct woken *row_of(int tid)
 {
 	struct woken *w;
@@ -229,7 +232,7 @@ static struct woken *row_of(int tid)
 	return w;
 }
 
-/* The same, without tracepoints. A thread that is not ours has no run_delay here. */
+/* As note_wait(), without tracepoints. A thread of another process has no run_delay here. */
 static void note_run(const struct sched_call *c)
 {
 	const struct sched_switch_record *rec = c->record;
@@ -261,7 +264,7 @@ static void note_lost(struct sched_loss *loss)
 {
 	uint32_t i;
 
-	/* a waiting thread may have run meanwhile; the reason why one left is lost */
+	/* a waiting thread may have run meanwhile; why a thread left its CPU is lost */
 	for (i = 0; i < slots; i++) {
 		table[i].by.stamp = 0;
 		table[i].delay.slept = 0;

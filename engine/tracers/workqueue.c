@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workqueue tracer: the items that pools of threads got and executed, the executing threads,
- * and the waiting times (sources/work.h). As the kernel's (2.6.29) it makes no records: the table
- * is trace_stat/workqueues, since the tracer became current, tracing_on or not. The top instance's
- * alone. fork: the child counts from 0. Costs: some 100 ns an item. Tests:
- * tests/engine/tracers/workqueue.
+ * The workqueue tracer: the items that thread pools got and executed, the threads that executed
+ * them, and the waiting times (sources/work.h). Like the kernel's (2.6.29) it makes no records: the
+ * table is trace_stat/workqueues, and counts from the time at which the tracer became current,
+ * whether tracing_on is set or not. In the top instance alone. fork: the child counts from 0.
+ * Costs: some 100 ns an item. Tests: tests/engine/tracers/workqueue.
  */
 #include <errno.h>
 
@@ -23,7 +23,7 @@
 /* The counts of a pool, or of a thread in a pool. */
 struct counts {
 	uint64_t inserted, executed, cancelled;
-	uint64_t waits, wait_sum, wait_max; /* of items whose wait is known; ns */
+	uint64_t waits, wait_sum, wait_max; /* ns, of the items whose wait is known */
 };
 
 static struct counts pools[WORK_POOLS];
@@ -31,8 +31,8 @@ static struct {
 	uint64_t who; /* pool + 1, and the thread's id in the upper half; 0: free */
 	struct counts counts;
 } threads[THREADS];
-static uint32_t counted;   /* there is anything in these */
-static uint64_t uncounted; /* of threads for which there is no room */
+static uint32_t counted;   /* 1: the tables below are not empty */
+static uint64_t uncounted; /* items of threads for which there was no row */
 
 static struct counts *thread_counts(uint32_t pool, int tid)
 {
@@ -84,7 +84,10 @@ static void note(const struct work *w)
 
 static struct work_listener listener = {.call = note};
 
-/* The tables have many pages: a child of fork() that counts nothing copies none of them. */
+/*
+ * Clear the tables only if needed: they have many pages, and a fork's child that counts nothing
+ * then copies none of them.
+ */
 static void forget(void)
 {
 	if (!load_relaxed(&counted))
