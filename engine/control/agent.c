@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent: a thread that answers control files for the outside (abi/agent.h).
+ * The agent: a thread that answers requests of the tools for control files (abi/agent.h).
  *
- * It blocks all signals (except the two with which glibc changes the identity of all threads, so
- * that setuid() applies to it too), has a descriptor table of its own (where the kernel lets it),
- * so that it neither keeps the program's files open nor loses its own to close_range(), and makes
- * no call that may be traced. One request at a time, each with a time limit (agent_serve.c).
+ * It blocks all signals, except the two with which glibc changes the ids of all threads, so that
+ * setuid() applies to the agent too. It has a descriptor table of its own where the kernel allows
+ * it, so it neither keeps the program's files open nor loses its own to close_range(). It makes no
+ * call that may be traced. It serves one request at a time, each with a time limit (agent_serve.c).
  *
- * The process must be able to end without it. exit() ends it; but when main() left by
- * pthread_exit() the last thread's end is the process's end, and the agent must not be that thread
- * (what exit() flushes would go to descriptors that it does not have): the program's last thread
- * stops it first. Threads that end without a word (a seccomp filter's kill, exit() by an
- * instruction of the program's) are missed by a look at /proc/self/task each second: then the agent
- * ends by the system call alone, and the process has the status that its main thread left. fork:
- * the child starts one of its own. Tests: tests/engine/fire/agent, alone.
+ * The process must be able to end without it. exit() ends it. But when main() left by
+ * pthread_exit(), the process ends with its last thread, and the agent must not be that thread:
+ * what exit() flushes would go to descriptors that the agent does not have. So the program's last
+ * thread stops the agent first. Some threads end unseen (a seccomp filter kills them, or the
+ * program makes the exit system call itself). For these the agent looks at /proc/self/task each
+ * second. If it is alone, it ends by the system call alone, and the process has the exit status of
+ * its main thread. fork: the child starts an agent of its own. Tests: tests/engine/fire/agent,
+ * alone.
  */
 #include "engine/control/agent.h"
 
@@ -55,17 +56,19 @@
 #define LOOK_MS	    1000
 #define WAIT_MS	    50
 #define NAMING_MS   100
-#define SCAN_MS	    100	 /* after the start: objects are scanned, if not asked for before */
-#define PATIENCE_MS 2000 /* with an agent that is to end */
+#define SCAN_MS	    100	 /* after the start: objects are scanned, if no request was earlier */
+#define PATIENCE_MS 2000 /* longest wait for an agent that is to end */
 #define WAKE	    32	 /* glibc's own, for pthread_cancel(): see settle() */
 #define MAX_PERF    64u	 /* rings that may wake it; further CPUs' rings wait for its next turn */
 
 static char socket_path[108];
 static pthread_t agent;
 static int agent_id;
-static int agent_tid; /* the same, while it can be woken by a signal */
+static int agent_tid; /* the same, while a signal can wake it */
 
-/* RUNS to ENDS or GONE by compare-and-store: one thread has it to wait for. */
+/*
+ * RUNS changes to ENDS or GONE by compare-and-store, so only one thread waits for the agent's end.
+ */
 enum { GONE, RUNS, ENDS };
 static uint32_t state;
 
@@ -73,7 +76,7 @@ static uint32_t state;
 enum { UNNAMED, NAMING, NAMED, NEVER };
 static uint32_t naming;
 
-static uint64_t nr_filters; /* that the main thread had at the first look, + 1 */
+static uint64_t nr_filters; /* seccomp filters of the main thread at the first look, + 1 */
 
 static long sock(long n, long a, long b, long c, long d, long e)
 {
@@ -81,8 +84,8 @@ static long sock(long n, long a, long b, long c, long d, long e)
 }
 
 /*
- * Leave the program's table of descriptors. Return: 0; -errno: the table stays the program's (code
- * that runs in a container may be refused this), of which nothing may be closed.
+ * Leave the program's table of descriptors. Return: 0; -errno: the agent still shares the program's
+ * table (a container may refuse unshare()), and must close nothing in it.
  */
 static int leave_descriptors(void)
 {
@@ -95,9 +98,9 @@ static int leave_descriptors(void)
 	return 0;
 }
 
-#define HIGH_FD 1000 /* programs expect the lowest ones */
+#define HIGH_FD 1000 /* programs expect the lowest numbers for themselves */
 
-/* In the program's table: a number at which no program looks for a descriptor. */
+/* Move a descriptor in the program's table to a number that programs do not expect. */
 static int move_up(int fd)
 {
 	long high = arch_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD, 0, 0, 0);
@@ -156,8 +159,8 @@ static int work(void)
 }
 
 /*
- * Scan functions of a process that has lived for some time. A tool that reads a stopped or killed
- * process then finds them.
+ * Scan the functions of a process that has lived for some time, so that a tool that reads a stopped
+ * or killed process finds them.
  */
 static void scan(void)
 {
@@ -168,7 +171,7 @@ static void scan(void)
 }
 
 /*
- * Wait for a client, and do the agent's other work meanwhile. Return: whether there is one, or
+ * Wait for a client, and do the agent's other work meanwhile. Return: whether there is a client, or
  * -errno.
  */
 static int wait_client(int fd, int wake_fd)
@@ -195,9 +198,9 @@ static int wait_client(int fd, int wake_fd)
 }
 
 /*
- * Whether the main thread has ended: it stays, as a zombie, while the process has others. @status:
- * as waitpid() would have it. proc(5): the third field of stat, behind a name that may hold
- * anything, and the last.
+ * Whether the main thread has ended: it stays as a zombie while the process has other threads.
+ * @status: as from waitpid(). See proc(5): the state is the third field of stat, behind a name that
+ * may contain any character; the exit status is the last field.
  */
 static int main_has_ended(uint32_t *status)
 {
@@ -222,12 +225,12 @@ static int count_one(int tid, void *data)
 	return 0;
 }
 
-/* Whether this is the last thread. */
+/* Whether the agent is the process's last thread. */
 static int is_alone(uint32_t *status)
 {
 	uint32_t nr = 0;
 
-	/* we, and what is left of the main thread; ids may be another PID namespace's */
+	/* the agent, and the zombie of the main thread; ids may be another PID namespace's */
 	return main_has_ended(status) && !thread_list_each(count_one, &nr) && nr == 2;
 }
 
@@ -248,8 +251,8 @@ static uint64_t number_of(const char *text, const char *name)
 }
 
 /*
- * Whether the main thread has got a filter since we began, by a way that core/sandbox.c does not
- * see. The filters that it had then are ours too.
+ * Whether the main thread has got a seccomp filter since we began, in a way that core/sandbox.c
+ * does not see. The filters that it had at the beginning apply to the agent too.
  */
 static int is_beside_sandbox(void)
 {
@@ -283,8 +286,8 @@ static int is_time_to_look(void)
 }
 
 /*
- * The process ends with its last thread and gets that thread's status, but it must be the main
- * thread's. If the main thread died of a signal, that signal ends all threads.
+ * The process ends with its last thread, and gets the exit status of that thread; but the status
+ * must be the main thread's. If a signal killed the main thread, the same signal ends all threads.
  */
 static void end_as(uint32_t status)
 {
@@ -302,16 +305,16 @@ static void end_as(uint32_t status)
 
 /* The agent's descriptors. */
 struct mine {
-	int shared;    /* they are among the program's */
-	int socket_fd; /* -errno: there is none */
-	int wake_fd;   /* -1: it is woken by a client */
+	int shared;    /* they are in the program's table */
+	int socket_fd; /* -errno: there is no socket */
+	int wake_fd;   /* -1: none; a client wakes the agent */
 };
 
 /*
- * A signalfd gives a signal that was sent to the process to the thread that reads it first. So the
- * agent must not read a signal that the program may wait for. WAKE is glibc's own: by its functions
- * a program cannot block or wait for it, and glibc sends it to single threads alone, never to the
- * agent.
+ * If a signal is sent to the process, the thread that reads it first from a signalfd gets it. So
+ * the agent must not read a signal that the program may wait for. WAKE is glibc's own: a program
+ * cannot block it or wait for it with glibc's functions, and glibc sends it to single threads
+ * alone, never to the agent.
  */
 static struct mine settle(void)
 {
@@ -338,7 +341,7 @@ static struct mine settle(void)
 		area_status("no control from outside: its socket", socket_path, m.socket_fd);
 	} else if (m.shared) {
 		m.socket_fd = move_up(m.socket_fd);
-		sched_perf_no_agent(); /* perf's descriptors must be the agent's alone */
+		sched_perf_no_agent(); /* only the agent may have perf's descriptors */
 	} else {
 		sched_perf_agent();
 	}
@@ -366,7 +369,10 @@ static void serve_clients(const struct mine *m)
 		}
 		if (!ready)
 			continue;
-		/* the program may have closed it, and have another of that number */
+		/*
+		 * the program may have closed it, and may have opened another file with the same
+		 * number
+		 */
 		if (m->shared && inode_of(m->socket_fd) != inode) {
 			area_status("no control from outside: the program closed its socket", NULL,
 				    0);
@@ -405,7 +411,7 @@ static void *agent_main(void *arg)
 	return NULL;
 }
 
-/* If it has no descriptor for signals, it is woken by a client that sends nothing. */
+/* Wake an agent that has no descriptor for signals: connect as a client that sends nothing. */
 static void knock(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -429,7 +435,10 @@ static void agent_wake(void)
 		knock();
 }
 
-/* Joined, it is still one of the process's threads, for some microseconds. */
+/*
+ * After pthread_join(), the kernel still counts the agent as a thread of the process for some
+ * microseconds.
+ */
 static void wait_gone(uint64_t until)
 {
 	while (!arch_syscall(SYS_tgkill, sys_getpid(), agent_id, 0, 0, 0, 0) && now_ms() < until)
@@ -437,8 +446,9 @@ static void wait_gone(uint64_t until)
 }
 
 /*
- * The program's last free thread ends, or gives up system calls: wake the agent, which then sees
- * that it is to end, or see that it has. One that cannot be woken sees it at its next look.
+ * The program's last free thread ends, or gives up system calls: wake the agent, which then ends,
+ * or finds that it is alone. An agent that cannot be woken finds out at its next look. Return:
+ * whether the agent has ended.
  */
 static int agent_stop(void)
 {
@@ -459,8 +469,8 @@ static int agent_stop(void)
 }
 
 /*
- * Start the thread that answers the outside. A failure is a line in vestige_status; the process is
- * then traced as it is set up, and cannot be steered from outside.
+ * Start the agent. A failure is a line in vestige_status; the process is then traced as it was set
+ * up at the start, and the tools cannot control it.
  */
 static void agent_start(void)
 {

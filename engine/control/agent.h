@@ -2,7 +2,7 @@
 #ifndef VESTIGE_CONTROL_AGENT_H
 #define VESTIGE_CONTROL_AGENT_H
 
-/* Whether it was asked to. */
+/* Whether the agent was asked to end. */
 int agent_is_to_end(void);
 
 /* Remove the agent's socket; at exit. */

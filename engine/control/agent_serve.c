@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request of the outside: it is read, carried out and answered (abi/agent.h). Owns the memory
- * of requests and answers. A client has two seconds to send its request and two to take the answer,
- * in any number of pieces. In the agent. fork: the memory is used again. Tests:
+ * One request of the tools: read it, carry it out and answer it (abi/agent.h). Owns the memory of
+ * requests and answers. A client has two seconds to send its request and two to take the answer, in
+ * any number of pieces. In the agent. fork: the child uses the same memory. Tests:
  * tests/engine/fire/agent.
  */
 #include "engine/control/agent_serve.h"
@@ -21,9 +21,9 @@
 #include "engine/ring/ring.h"
 
 #define TIMEOUT_MS 2000
-#define SLICE_MS   50 /* how soon it sees that the agent is to end */
+#define SLICE_MS   50 /* how soon a wait ends when the agent is to end */
 
-static uint8_t *payload; /* AGENT_MAX_PAYLOAD */
+static uint8_t *payload; /* of AGENT_MAX_PAYLOAD bytes */
 
 int agent_serve_start(void)
 {
@@ -38,7 +38,7 @@ static uint64_t now_ms(void)
 	return ring_clock_mono() / 1000000;
 }
 
-/* @events: POLLIN, POLLOUT. @until: in ms. Return: 0 or -errno. */
+/* Wait until @fd is ready. @events: POLLIN or POLLOUT. @until: ms. Return: 0 or -errno. */
 static int wait_for(int fd, short events, uint64_t until)
 {
 	for (;;) {
@@ -52,7 +52,7 @@ static int wait_for(int fd, short events, uint64_t until)
 			return -ECANCELED;
 		n = arch_syscall(SYS_poll, (long)&p, 1, (long)min_of(until - now, SLICE_MS), 0, 0,
 				 0);
-		/* by the signal with which glibc's setuid() reaches all threads */
+		/* -EINTR: the signal with which glibc's setuid() reaches all threads */
 		if (n && n != -EINTR)
 			return n > 0 ? 0 : (int)n;
 	}
@@ -101,7 +101,7 @@ static int send_all(int fd, const void *buf, size_t n, uint64_t until)
 	return 0;
 }
 
-/* The same user as this process is now, or root. */
+/* Whether the client has the user that this process has now, or is root. */
 static int peer_allowed(int fd)
 {
 	struct ucred cred;
@@ -113,7 +113,8 @@ static int peer_allowed(int fd)
 }
 
 /*
- * The client left before it was served, because we were stopped meanwhile: its request is dropped.
+ * Whether the client has left before it was served, as this process was stopped meanwhile. Its
+ * request is dropped.
  */
 static int hung_up(int fd)
 {
@@ -122,7 +123,7 @@ static int hung_up(int fd)
 	return arch_syscall(SYS_poll, (long)&p, 1, 0, 0, 0, 0) > 0 && (p.revents & POLLHUP);
 }
 
-/* A write with its writer before its text. */
+/* Carry out AGENT_WRITE_AS: the payload is the writer, then the text. */
 static int write_as(const struct agent_request *req)
 {
 	struct agent_writer w;

@@ -3,13 +3,14 @@
 #define VESTIGE_CONTROL_AGENT_SERVE_H
 
 /*
- * The memory for requests and answers. Constructor context or a fork's child. Return: 0 or -errno.
+ * Map the memory for requests and answers. Constructor context or a fork's child. Return: 0 or
+ * -errno.
  */
 int agent_serve_start(void);
 
 /*
- * Serve the one request of a client. @fd: a stream socket, which stays open. In the agent; it gives
- * up when the agent is to end.
+ * Serve the one request of a client. @fd: a stream socket; the caller closes it. In the agent; ends
+ * early when the agent is to end.
  */
 void agent_serve(int fd);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside door: what vestige.h calls. Files: any thread, not signal handlers; they set errno,
- * which nothing else in the engine does. vestige_print(): any context. In a fork's child without an
- * area all of it does nothing. Tests: tests/engine/fire/inside.
+ * The functions behind vestige.h. Files: any thread, not in signal handlers; these functions set
+ * errno, and nothing else in the engine does. vestige_print(): any context. In a fork's child
+ * without an area they do nothing. Tests: tests/engine/fire/inside.
  */
 #include <errno.h>
 
@@ -84,7 +84,7 @@ static int area_snapshot(const char *path)
 
 #define PRINT_MAX_TEXT 1024u
 
-/* The print: a text, or a format with its arguments. */
+/* What is printed: a text, or a format with its arguments. */
 struct print {
 	const void *ip;
 	const char *text;
@@ -93,7 +93,10 @@ struct print {
 	va_list *args;
 };
 
-/* Return: 0; -1: recording is off, or the record is lost; 1: it has to be text. */
+/*
+ * Print into one instance. Return: 0; -1: recording is off, or the record is lost; 1: the caller
+ * must format it and print text.
+ */
 static int print_to(struct trace_array *tr, const struct print *p)
 {
 	int ret;
@@ -111,7 +114,7 @@ static int print_to(struct trace_array *tr, const struct print *p)
 	return ret == -E2BIG ? 1 : ret < 0 ? -1 : 0;
 }
 
-/* Of trace_printk(): into the instance that wants it. */
+/* trace_printk(): print into the instance that has its option. */
 static int printk(const struct print *p)
 {
 	struct srcu_thread *inside;
@@ -126,15 +129,15 @@ static int printk(const struct print *p)
 	if (!inside)
 		return -1;
 	tr = load_acquire(&printk_trace);
-	/* no ring: the instance is about to go */
+	/* no ring: the instance is about to be removed */
 	ret = print_to(load_acquire(&tr->ring) ? tr : &global_trace, p);
 	ring_leave(inside);
 	return ret;
 }
 
 /*
- * A mark into each instance that has copy_trace_marker, as a write to the top trace_marker. An instance
- * that goes takes the option back first, and then waits for the threads that are inside.
+ * Write a mark into each instance that has copy_trace_marker, as a write to the top trace_marker
+ * does. An instance that is removed clears the option first, and then waits for a grace period.
  */
 static void copy_mark(const struct print *p)
 {
@@ -153,7 +156,7 @@ static void copy_mark(const struct print *p)
 	ring_leave(inside);
 }
 
-/* @ip: of trace_printk(); NULL: a mark, for the top instance. */
+/* @ip: the caller of trace_printk(); NULL: a mark, for the top instance. */
 static int print(const void *ip, const char *text, size_t bytes)
 {
 	const struct print p = {
@@ -172,8 +175,8 @@ static int print(const void *ip, const char *text, size_t bytes)
 }
 
 /*
- * The first print of a format. NULL: print text this time, because a handler may have interrupted
- * the thread that holds the lock, or a system call may be fatal.
+ * Register a format at its first print. NULL: print text this time, because a handler may have
+ * interrupted the thread that holds the lock, or a system call may be fatal.
  */
 static const struct bprint_format *learn_format(void **known, const char *text, int puts)
 {
@@ -199,7 +202,10 @@ static int print_known(void **known, const void *ip, const char *text, va_list *
 	return p.format ? printk(&p) : 1;
 }
 
-/* The first call makes ready what later ones need, and is not in a signal handler. */
+/*
+ * Print the caller's stack. The first call sets up what later ones need, and must not be in a
+ * signal handler.
+ */
 static int dump_stack(uint32_t skip)
 {
 	int err = 0;
@@ -245,7 +251,9 @@ static void put_number(struct seq_buf *s, int64_t v)
 	seq_putu(s, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
-/* A line as Android's atrace writes it to trace_marker. @kind: B, E, C, S or F. Any context. */
+/*
+ * Print a line as Android's atrace writes it to trace_marker. @kind: B, E, C, S or F. Any context.
+ */
 static int atrace(int kind, const char *name, int64_t value)
 {
 	char text[PRINT_MAX_TEXT];
@@ -253,7 +261,7 @@ static int atrace(int kind, const char *name, int64_t value)
 
 	if (!area)
 		return -1;
-	/* a name that is too long leaves room for the value */
+	/* leave room for the value behind a name that is too long */
 	seq_init(&s, text, sizeof(text) - 32);
 	seq_putc(&s, (char)kind);
 	seq_putc(&s, '|');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that inside.c puts into its table and that other files define; vestige.h documents
+ * Functions of vestige.h that api.c puts into its table and other files define. vestige.h documents
  * them.
  */
 #ifndef VESTIGE_CONTROL_API_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside door to callbacks: a struct ftrace_ops of vestige.h has a struct call_ops and
- * filters here. Any thread, not signal handlers. fork: the child has the same. Tests:
+ * Callbacks of the program: for each struct ftrace_ops of vestige.h there is a struct call_ops with
+ * filters here. Any thread, not in signal handlers. fork: the child has the same callbacks. Tests:
  * tests/engine/fire/ops.
  */
 #include <errno.h>
@@ -80,7 +80,7 @@ static int do_register(struct program_ops *ops)
 	return ftrace_register(&c->ops);
 }
 
-/* Its filter is forgotten, too. */
+/* Unregister; the filter is emptied, too. */
 static int do_unregister(struct program_ops *ops)
 {
 	struct callback *c = find(ops);
@@ -99,7 +99,7 @@ int inside_ops_register(struct ftrace_ops *ops)
 	return locked(do_register, (struct program_ops *)ops);
 }
 
-#define PATIENCE 10 /* seconds, that a callback may take to end */
+#define PATIENCE 10 /* seconds in which a callback should end */
 
 int inside_ops_unregister(struct ftrace_ops *ops)
 {
@@ -107,7 +107,7 @@ int inside_ops_unregister(struct ftrace_ops *ops)
 
 	if (err != -ETIMEDOUT)
 		return err;
-	/* it is off: other threads may take the tree lock while its last callbacks return */
+	/* it is off: other threads may take the tree lock until its last callbacks have returned */
 	for (i = 1; i < PATIENCE && synchronize_srcu(SRCU_OPS) == -ETIMEDOUT; i++)
 		;
 	return locked(do_unregister, (struct program_ops *)ops);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the engine wakes: its constructor, which runs before any other (-z initfirst), and
- * VESTIGE_BOOT, which replays writes to control files under the kernel's boot-parameter names.
+ * Starts the engine: its constructor, which runs before any other (-z initfirst), and VESTIGE_BOOT,
+ * which writes control files by the kernel's boot parameter names.
  *
- *	VESTIGE=0	stay asleep
+ *	VESTIGE=0	the engine does nothing
  *	VESTIGE_DIR	folder of the area
  *	VESTIGE_SESSION	tag of the area
- *	VESTIGE_AGENT=0	no agent: the process cannot be steered from outside
- *	VESTIGE_CACHE	    0, or a folder: analyses of files that the tools have kept, hook/ways_cache.h
- *	VESTIGE_UNMODIFIED  functions that were built without a flag, too: hook/redirect.h
+ *	VESTIGE_AGENT=0	no agent: the tools cannot control the process
+ *	VESTIGE_CACHE	    0, or the folder of kept analyses, hook/ways_cache.h
+ *	VESTIGE_UNMODIFIED  trace functions that were built without a flag, too: hook/redirect.h
  *	VESTIGE_BOOT	"ftrace=function ftrace_filter=a*,b ftrace_notrace=c trace_buf_size=64k
  *			 trace_options=nooverwrite trace_clock=local"; a value may be in "..."
  *
- * It never prints and never fails the program: vestige_status says what was refused, and without an
- * area the engine sleeps. Costs: bench "start-up". Tests: tests/engine/fire,
+ * The engine never prints and never makes the program fail: vestige_status says what was refused,
+ * and without an area the engine does nothing. Costs: bench "start-up". Tests: tests/engine/fire,
  * tests/cli/test_record.py.
  */
 #include <errno.h>
@@ -66,9 +66,9 @@ static const char *env(const char *name)
 }
 
 /*
- * Valgrind has neither rseq nor the instructions that give the CPU's number (it ends the program at
- * them),
- * and keeps to text as it was. It preloads objects of its own into whatever it runs.
+ * Valgrind supports neither rseq nor the instructions that read the CPU's number (it ends the
+ * program at them), and does not see changes of text. It preloads objects of its own into each
+ * program.
  */
 static int under_valgrind(void)
 {
@@ -80,7 +80,10 @@ static int under_valgrind(void)
 	return 0;
 }
 
-/* Possible CPUs: one more than the last number in /sys's list, or than any we may run on. */
+/*
+ * The number of possible CPUs: one more than the last number in /sys's list, or than any CPU on
+ * which we may run.
+ */
 static uint32_t count_cpus(void)
 {
 	char text[256];
@@ -106,7 +109,7 @@ static uint32_t count_cpus(void)
 	return last < 8191 ? last + 1 : 8192;
 }
 
-/* trace_buf_size, the size for one CPU, must be known before the area is made. */
+/* The pages of one CPU: trace_buf_size must be known before the area is made. */
 static uint32_t cpu_pages(const char *boot, uint32_t nr_cpus)
 {
 	uint64_t pages = (uint64_t)DEFAULT_KB * 1024 / PAGE_BYTES / nr_cpus;
@@ -126,7 +129,7 @@ static uint32_t cpu_pages(const char *boot, uint32_t nr_cpus)
 }
 
 /*
- * The limit to which buffer_size_kb may grow: 512 MiB, or four times what was asked for. It costs
+ * The limit to which buffer_size_kb may grow: 512 MiB, or four times the requested size. It costs
  * address space, not memory.
  */
 static uint32_t cpu_room(uint32_t pages, uint32_t nr_cpus)
@@ -179,7 +182,7 @@ static void write_word(const char *file, const char *param, const char *word, si
 	area_status(param, text, err);
 }
 
-/* Commands of dynamic_events: commas are blanks there, and `;` is between two. */
+/* Write commands to dynamic_events: `;` separates commands, and a comma stands for a blank. */
 static void write_probes(const struct boot_param *p)
 {
 	size_t start, i, k;
@@ -229,8 +232,8 @@ static void replay(const struct boot_param *p)
 }
 
 /*
- * Filters first, so that the tracer patches once; options behind it: some are the tracer's own.
- * tracing_off, stacktrace and ftrace_dump_on_oops are words of their own.
+ * Filters come first, so that the tracer patches once; options come after the tracer, since some
+ * are the tracer's own. tracing_off, stacktrace and ftrace_dump_on_oops are words without a value.
  */
 static void replay_boot(const struct lifecycle_start *how)
 {
@@ -289,7 +292,10 @@ static int start_ring(void)
 	return ring_start(&ring, rseq);
 }
 
-/* Where addresses, locked memory or file size are limited, a small ring is better than none. */
+/*
+ * Make the area. If RLIMIT_AS and the like do not allow its size, make a small ring rather than
+ * none.
+ */
 static int make_area(struct area_config *config)
 {
 	int err = area_create(config);
@@ -312,7 +318,7 @@ static int make_area(struct area_config *config)
 	return err;
 }
 
-/* A grace period did not end: the writer keeps what it wanted to free. */
+/* Report that a grace period did not end: the writer does not free what it wanted to free. */
 static void report_inside(enum srcu_domain d, int tid)
 {
 	static const char *const where[] = {
@@ -336,7 +342,7 @@ static void start_thread(const struct lifecycle_start *how)
 {
 	(void)how;
 	srcu_on_timeout(report_inside);
-	/* the thread that loads a late engine is gone in a moment */
+	/* the thread that loads a late engine will end in a moment */
 	if (!libc_is_late())
 		ring_thread_start("<...>");
 }
@@ -352,8 +358,9 @@ static void start_sweep(const struct lifecycle_start *how)
 LIFECYCLE(LIFECYCLE_PROCESS, start_sweep, NULL, NULL);
 
 /*
- * Then each stamp would be the program's end: the loading thread has this from the one that made it. (At
- * a start libc's loader reads the counter before us.)
+ * Whether the TSC is forbidden, so that each stamp would end the program. The thread that loads a
+ * late engine has the setting of the thread that created it. (At a normal start libc's loader has
+ * read the counter before us.)
  */
 static int is_counter_denied(void)
 {
@@ -380,7 +387,10 @@ static void start(void)
 	config.snapshot = 1;
 	config.hist_room = HIST_ROOM_PIECES;
 	config.clock = clock_choose();
-	/* such a program was not started to be traced, so its functions have no sites */
+	/*
+	 * without the engine at its start, a program was not built to be traced: its functions have
+	 * no sites
+	 */
 	redirect_choose(env("VESTIGE_UNMODIFIED") || !libc_is_late() ? env("VESTIGE_UNMODIFIED")
 								     : "1");
 	ways_cache_choose(env("VESTIGE_CACHE"), env("XDG_CACHE_HOME"), env("HOME"));
@@ -405,8 +415,9 @@ static void start(void)
 }
 
 /*
- * A sanitizer's run-time library in the program has functions in front of libc's, malloc() among
- * them, that crash before it has started: from preinit_array, and we come earlier.
+ * A sanitizer's run-time library in the program defines functions in front of libc's, malloc()
+ * among them, that crash before the library has started. It starts from preinit_array, and the
+ * engine starts earlier.
  */
 void __tsan_init(void) __attribute__((weak, visibility("default")));
 void __msan_init(void) __attribute__((weak, visibility("default")));
@@ -425,8 +436,9 @@ __attribute__((noinline)) void engine_ready(void)
 }
 
 /*
- * libc starts after us. If we load an object first (the unwinder, for stacks that VESTIGE_BOOT
- * wants), libc starts then, and takes its arguments and environment from these variables, once.
+ * libc starts after the engine. If the engine loads an object first (the unwinder, for stacks that
+ * VESTIGE_BOOT wants), libc starts at that moment, and takes its arguments and environment from
+ * these variables, once.
  */
 static void lend_environment(char **envp)
 {
@@ -450,7 +462,7 @@ static void lend_name(char *name)
 			*last = p + 1;
 }
 
-/* The numbers put both outside the constructors and destructors of a static program. */
+/* The priorities put both outside the constructors and destructors of a static program. */
 __attribute__((constructor(101))) void engine_start(int argc, char **argv, char **envp)
 {
 	if (environment)
@@ -458,7 +470,8 @@ __attribute__((constructor(101))) void engine_start(int argc, char **argv, char 
 	environment = (const char *const *)envp;
 	lend_environment(envp);
 	start_sanitizers();
-	libc_find_rows(NULL); /* find libc's now: unwinders may ask from signal handlers */
+	/* find libc's tables now: unwinders may need them in signal handlers */
+	libc_find_rows(NULL);
 	cyg_start();
 	start();
 	lend_name(argc > 0 ? argv[0] : NULL);
@@ -471,8 +484,8 @@ static int is_wanted(void)
 }
 
 /*
- * The program calls _exit(); any context. An area that was not asked for and holds no record is
- * removed. The rest of what exit() does is for records.
+ * The program calls _exit(); any context. Removes an area that no command asked for and that has no
+ * record. All else that exit() does here is about records.
  */
 void control_leave(void)
 {
@@ -483,7 +496,7 @@ void control_leave(void)
 		area_remove();
 }
 
-/* Any other area stays for its readers, and so do the areas of instances that have records. */
+/* Other areas stay for their readers, and so do the areas of instances that have records. */
 void control_end(void)
 {
 	uint32_t kept;

@@ -12,7 +12,7 @@
 #include "engine/process/area.h"
 
 #define PATH_BYTES 256u
-#define TEXT_BYTES 4096u /* of a filter, as the kernel's page */
+#define TEXT_BYTES 4096u /* longest filter, the kernel's page */
 
 struct writing {
 	const char *param; /* its name, for vestige_status */
@@ -21,7 +21,7 @@ struct writing {
 	size_t bytes;
 };
 
-/* Of one hexadecimal digit; 16: it is none. */
+/* The value of a hexadecimal digit; 16: it is none. */
 static uint32_t digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -106,7 +106,7 @@ static void carry_out(const struct boot_param *p, struct writing *w)
 	}
 	w->text = text;
 	w->bytes = s.len;
-	/* a stack's walker may load an object, whose notification wants the lock */
+	/* saving stacks may load an object, and its notification takes the lock */
 	if (str_equal(w->file, "trigger"))
 		stack_prepare();
 	tree_lock_take();

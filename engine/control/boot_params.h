@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammar of VESTIGE_BOOT, the kernel's command line: `name=value` words between blanks, the
- * value perhaps in "...", or a `name` alone. Text in, slices of it out; any context.
+ * The grammar of VESTIGE_BOOT, which is the kernel's command line: words `name=value` (the value
+ * perhaps in "...") or `name`, separated by blanks. Returns slices of the text that it gets; any
+ * context.
  */
 #ifndef VESTIGE_CONTROL_BOOT_PARAMS_H
 #define VESTIGE_CONTROL_BOOT_PARAMS_H
@@ -18,17 +19,17 @@ struct boot_param {
 };
 
 /*
- * boot_param_next() - the first word at or behind @at, NUL-terminated text.
- * Return: where the next one is to be looked for, or NULL behind the last.
+ * boot_param_next() - find the first word at or behind @at, in NUL-terminated text. Return: where
+ * to look for the next word, or NULL: there is no word.
  */
 const char *boot_param_next(const char *at, struct boot_param *p);
 
-/* Whether that is its name. */
+/* Whether the word has this name. */
 int boot_param_is(const struct boot_param *p, const char *name);
 
 /*
- * boot_param_bytes() - a size as memparse() takes it: `64k`, `2M`, `1g`, plain bytes.
- * @n: bytes at @text. Return: the size; 0 if it is none or does not fit.
+ * boot_param_bytes() - read a size as memparse() does: `64k`, `2M`, `1g`, plain bytes. @n: bytes at
+ * @text. Return: the size; 0: it is no size, or does not fit.
  */
 uint64_t boot_param_bytes(const char *text, size_t n);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige detach`: all that traces ends, and the engine gives back what it changed of the program
- * (core/rest.h): jumps to islands, words that lead into libc. The library, the islands,
- * where a thread may be still, and the agent stay, and a write to any control file wakes it: no
- * second dlopen(). The agent looks once a second whether the program has ended but for it, and
- * waits else.
+ * `vestige detach`: all tracing ends, and the engine undoes its changes to the program
+ * (core/rest.h): jumps to islands, and the words by which it interposes on libc. The library, the
+ * islands (a thread may still run there) and the agent stay. A write to any control file undoes
+ * the detach, without a second dlopen(). The agent looks once a second whether it is the last
+ * thread, and does nothing else.
  *
- * Under the tree's lock. fork: children of an engine asleep have none. Tests: tests/cli/attach.
+ * Under the tree lock. fork: a child of a detached engine has no engine. Tests: tests/cli/attach.
  */
 #include "engine/control/detach.h"
 
@@ -37,7 +37,7 @@ static void turn(int to)
 		(*at)->rest(to);
 }
 
-/* What traces, and how it ends. */
+/* The files that start tracing, and the text that ends it. */
 static const struct {
 	const char *file, *text;
 } off[] = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * error_log: the last eight errors that parsers of commands found, oldest first, as the kernel
- * shows them (6.12): the time, the parser, the error, the command, and a caret under the place.
- * Only parsers of events' commands log; everything else fails with its errno alone. State: the ring
- * of entries below, written under the tree's lock. fork: the child has its parent's. Tests:
+ * shows them (6.12): the time, the parser, the error, the command, and a caret under the position.
+ * Only parsers of events' commands add errors; all other failures are an errno alone. State: the
+ * ring
+ * of entries below, written under the tree lock. fork: the child has its parent's. Tests:
  * tests/unit/test_error_log.c.
  */
 #include "engine/control/error_log.h"
@@ -21,7 +22,7 @@ static struct entry {
 	uint32_t bytes, position;
 	char command[ERROR_LOG_COMMAND];
 } entries[NR_ENTRIES];
-static uint32_t nr_added; /* since it was emptied */
+static uint32_t nr_added; /* errors since it was emptied */
 
 void error_log_add(const char *location, const char *error, const char *command, size_t n,
 		   uint32_t position)
@@ -49,7 +50,7 @@ const char *error_log_last(uint32_t *position)
 	return e->error;
 }
 
-/* Right-aligned in @width, filled with @fill. */
+/* Put a number right-aligned in @width columns, filled with @fill. */
 static void put_number(struct seq_buf *s, uint64_t v, uint32_t width, char fill)
 {
 	uint64_t limit;

@@ -8,19 +8,17 @@
 #include "engine/control/tree.h"
 
 /*
- * error_log_add() - a parser found something wrong with a command.
- * @location: which parser, "event filter parse error", copied. @error: static text.
- * @error: what, "Field not found".
- * @command: @n bytes, copied (its first ERROR_LOG_COMMAND).
- * @position: where in it the caret points.
- * Under the tree's lock.
+ * error_log_add() - add an error that a parser found in a command. @location: the parser, such as
+ * "event filter parse error"; copied. @error: static text, such as "Field not found". @command: @n
+ * bytes; its first ERROR_LOG_COMMAND bytes are copied. @position: the offset in it of the caret, in
+ * bytes. Under the tree lock.
  */
 void error_log_add(const char *location, const char *error, const char *command, size_t n,
 		   uint32_t position);
 
 /*
- * error_log_nr() - how many errors were added since it was emptied. error_log_last() - the newest one, where
- * there is one: the words for it. @position: as above. Under the tree's lock.
+ * error_log_nr() - the number of errors since the log was emptied. error_log_last() - the text of
+ * the newest error, which must exist. @position: as above. Under the tree lock.
  */
 uint32_t error_log_nr(void);
 const char *error_log_last(uint32_t *position);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atrace_tags, a file of our own: which tags of vestige/atrace.h are on, as set_event has events:
- * words between blanks, `!` takes out, patterns, O_TRUNC clears. Tests: tests/engine/events/atrace.
+ * atrace_tags, a file of our own: which tags of vestige/atrace.h are on. The grammar is
+ * set_event's: words separated by blanks, `!` switches off, patterns, O_TRUNC clears. Tests:
+ * tests/engine/events/atrace.
  */
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of the buffer: its size, and `trace`, which the tools print and this file empties. A
- * size is the bytes of one CPU's pages, heads included. A requested size is rounded up to whole
- * pages, and to the least with which a CPU can record. Any thread; nothing for fork. Tests:
+ * The files of the buffer: its size, and `trace` (the tools print it; a write here empties it). A
+ * size is the bytes of one CPU's pages, headers included. A requested size is rounded up to whole
+ * pages, and to the smallest size with which a CPU can record. Any thread; nothing for fork. Tests:
  * tests/engine/fire/control, tests/engine/fire/resize.
  */
 #include <errno.h>
@@ -45,7 +45,7 @@ static int buffer_size_kb_set(const struct tree_at *at, uint64_t kb)
 	return err;
 }
 
-/* `X` where the CPUs differ, as the kernel has it. */
+/* `X` where the sizes of CPUs differ, as in the kernel. */
 static int buffer_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 {
 	uint32_t cpu = at->cpu == UINT32_MAX ? 0 : at->cpu, i;
@@ -108,7 +108,9 @@ static int buffer_subbuf_size_kb_set(const struct tree_at *at, uint64_t v)
 	return 0;
 }
 
-/* The kernel waits for the close. The text that is written does not matter. */
+/*
+ * Where the kernel frees the buffer at close(), this frees it at a write. The text does not matter.
+ */
 static int free_buffer_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	uint32_t cpu;
@@ -124,7 +126,7 @@ static int free_buffer_store(const struct tree_at *at, const char *text, size_t 
 	return err;
 }
 
-/* The outside makes the kernel's pages so. */
+/* The tools make the kernel's sub-buffers in this mode. */
 static int timestamp_mode_show(const struct tree_at *at, struct seq_buf *s)
 {
 	seq_puts(s, at->tr->nr_hists_of_time ? "delta [absolute]\n" : "[delta] absolute\n");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of the instance itself: tracer, switch, clock, status. Texts and errno
- * are the kernel's (6.12). Constructor context for stores, any thread for shows. Tests:
- * tests/engine/fire/control.
+ * The files of an instance itself: tracer, switch, clock, status. Texts and errno are the kernel's
+ * (6.12). Stores: constructor context. Shows: any thread. Tests: tests/engine/fire/control.
  */
 #include <errno.h>
 #include <time.h>
@@ -61,8 +60,10 @@ static int tracing_on_set(const struct tree_at *at, uint64_t on)
 	return 0;
 }
 
-/* The mount writes it while `trace` is open with the option pause-on-trace, and tracing_on stays as
- * it is. */
+/*
+ * The mount writes this file while `trace` is open with the option pause-on-trace; tracing_on does
+ * not change.
+ */
 static uint64_t vestige_paused_get(const struct tree_at *at)
 {
 	return at->tr->ring->paused;
@@ -74,12 +75,12 @@ static int vestige_paused_set(const struct tree_at *at, uint64_t more)
 	return 0;
 }
 
-/* In the kernel's order; `none` is ours. */
+/* In the kernel's order; `none` is our own. */
 static const struct {
 	const char *name;
 	uint8_t id;	  /* enum area_trace_clock */
-	uint8_t by_pairs; /* readers need pairs of clocks: stamps are the CPU's counter */
-	int posix;	  /* >= 0: shown by its distance from CLOCK_MONOTONIC */
+	uint8_t by_pairs; /* readers need the rows of AREA_CLOCKS: stamps are the CPU's counter */
+	int posix;	  /* >= 0: shown by its offset from CLOCK_MONOTONIC */
 } clocks[] = {
 	{"local", AREA_TRACE_LOCAL, 0, -1},
 	{"global", AREA_TRACE_GLOBAL, 0, -1},
@@ -121,8 +122,8 @@ static int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 }
 
 /*
- * Armed sites lead to entry points with or without stamps, so they are armed anew. The calls of
- * instances look at their ring instead.
+ * Armed sites lead to entry points with or without stamps, so they are armed again. Calls of
+ * instances other than the top one look at their ring instead.
  */
 static void use_clock(struct trace_array *tr, uint32_t i)
 {
@@ -201,7 +202,7 @@ static int vestige_status_show(const struct tree_at *at, struct seq_buf *s)
 }
 
 /*
- * Names are kept as long as the area: there is a place for each thread that the table has room for.
+ * The names of threads stay as long as the area, so the size is the capacity of its table.
  */
 static uint64_t saved_cmdlines_size_get(const struct tree_at *at)
 {
@@ -248,8 +249,8 @@ static void put_format(void *arg, const char *format)
 }
 
 /*
- * The formats that have been printed, also of unloaded objects, and the other formats of loaded
- * objects.
+ * printk_formats: the formats that have been printed, also those of unloaded objects; then the
+ * other formats of loaded objects.
  */
 static void put_unprinted(void *arg, const char *format)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tracing_cpumask: on which CPUs records are made. Hexadecimal in groups of 32 bits, the highest
- * first, joined by commas, as the kernel's bitmaps; errno as the kernel's (6.12). The ring has it
- * as the CPUs that are off. Any thread; a child of fork has its parent's.
+ * first, joined by commas, as the kernel's bitmaps; errno as the kernel's (6.12). The ring keeps
+ * the CPUs that are off. Any thread; a fork's child has its parent's mask.
  * Tests: tests/engine/fire/control, tests/tracefs/test_writes.py.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ static int tracing_cpumask_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* From the last digit on; @on is cleared. */
+/* Parse from the last digit on; @on is cleared first. */
 static int parse(const char *text, size_t n, uint64_t *on)
 {
 	uint32_t cpu = 0, bit, in_group = 0;

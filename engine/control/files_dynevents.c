@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dynamic_events, kprobe_events, uprobe_events, synthetic_events and the two profiles. A write is a
- * command a line, `#` begins a comment; opened with O_TRUNC the file's kind of events goes first.
- * Under the tree's lock.
+ * dynamic_events, kprobe_events, uprobe_events, synthetic_events and the two profiles. Each line of
+ * a write is a command; `#` begins a comment. If the file was opened with O_TRUNC, all events of
+ * the file's kind are removed first. Under the tree lock.
  * Tests: tests/engine/events/kprobe.
  */
 #include <errno.h>

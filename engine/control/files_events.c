@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events/, available_events and set_event: texts and errno as the kernel's (6.12). events/ knows
- * the events; the tree has a folder for each system, and in it one for each event. Tests:
+ * events/, available_events and set_event: texts and errno as the kernel's (6.12). The room events/
+ * of the engine knows the events; the tree has a folder for each system, and in it one for each
+ * event. Tests:
  * tests/engine/events/.
  */
 #include <errno.h>
@@ -36,7 +37,7 @@ static const char *system_of(const struct tree_at *at)
 	return at->object;
 }
 
-/* The kernel's systems without a file `enable`: ftrace itself. */
+/* The kernel's system ftrace has no file `enable`. */
 static int can_enable(const struct event *e)
 {
 	return !e->gone && e->class;
@@ -49,7 +50,7 @@ static void note_off(void *arg, const char *system, const char *name)
 	*(int *)arg = 1;
 }
 
-/* `0`, `1` or `X` for some of the events of @system; NULL: all. */
+/* `0`, `1`, or `X` if the events of @system differ; NULL: all events. */
 static void put_mixed(const struct trace_array *tr, const char *system, struct seq_buf *s)
 {
 	int on = 0, off = 0;
@@ -121,7 +122,7 @@ static int event_format_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* As in the kernel: it may be opened, but reading fails. */
+/* As in the kernel, open() succeeds and read() fails. */
 static int inject_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
@@ -214,7 +215,7 @@ static int trigger_file_store(const struct tree_at *at, const char *text, size_t
 	return err;
 }
 
-/* The sub-buffers of trace_pipe_raw; our own pages never leave the area. */
+/* The header of trace_pipe_raw's sub-buffers; the ring's own pages never leave the area. */
 static int header_page_show(const struct tree_at *at, struct seq_buf *s)
 {
 	seq_puts(s, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
@@ -278,7 +279,10 @@ static const struct tree_row event_rows[] = {
 	{NULL},
 };
 
-/* Of the system ftrace; the last two of ftrace:print alone, whose format the outside has. */
+/*
+ * Files of events in the system ftrace; the last two for ftrace:print alone, whose format the tools
+ * have.
+ */
 static const struct tree_row ftrace_rows[] = {
 	ROW("format", 0444, .show = event_format_show),
 	HIST_ROW,
@@ -307,7 +311,9 @@ static const struct tree_row *row_in(const struct tree_row *rows, const char *na
 	return NULL;
 }
 
-/* The bytes of the first name of a path; *@rest is behind its slash, NULL when it is the last. */
+/*
+ * The length of the first name in a path; *@rest is behind its slash, NULL if it is the last name.
+ */
 static size_t split(const char *path, const char **rest)
 {
 	size_t n = 0;
@@ -403,7 +409,7 @@ static int events_list(const char *path, tree_emit *emit, void *arg)
 	return 0;
 }
 
-/* Decimal, of a width that is filled in later. */
+/* Put a placeholder for a decimal number, which fill_room() fills in later. */
 static size_t put_room(struct seq_buf *s)
 {
 	size_t at = s->len;
@@ -420,7 +426,7 @@ static void fill_room(struct seq_buf *s, size_t at, size_t n)
 		s->text[at + i - 1] = (char)('0' + n % 10);
 }
 
-/* Its state as struct area_files has it: abi/area.h. */
+/* Put the event's state, in the form of struct area_files (abi/area.h). */
 static void put_left(struct seq_buf *s, const char *system, const char *name,
 		     const struct event_file *f)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that choose functions. Grammar: words separated by blanks, see function_set_apply();
- * with O_TRUNC the list is emptied first, and a word that names nothing is EINVAL, the words before
- * it stay. Constructor context. Tests: tests/engine/fire/control, late.
+ * The files that choose functions. Grammar: words separated by blanks, see function_set_apply().
+ * With O_TRUNC the list is emptied first. A word that matches no function is EINVAL; the words
+ * before it have been applied. Constructor context. Tests: tests/engine/fire/control, late.
  */
 #include <errno.h>
 
@@ -15,7 +15,7 @@
 #include "engine/core/stack_tracer.h"
 #include "engine/core/trace_array.h"
 
-/* Functions and commands. */
+/* set_ftrace_filter: functions and commands. */
 static int apply_filter(struct trace_array *tr, const char *text, size_t n, int truncate)
 {
 	struct function_word w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kmemtrace tracer's own files. Under the tree's lock; fork: the child has the same. Tests:
+ * The kmemtrace tracer's own files. Under the tree lock; fork: the child has the same. Tests:
  * tests/engine/tracers/kmemtrace.
  */
 #include "engine/control/tree.h"

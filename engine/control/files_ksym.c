@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ksym_trace_filter. Under the tree's lock; fork: as the tracer. Tests: tests/engine/tracers. */
+/* ksym_trace_filter. Under the tree lock; fork: as the tracer. Tests: tests/engine/tracers. */
 #include "engine/control/tree.h"
 #include "engine/tracers/ksym_tracer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * prove_locking and trace_stat/lockdep: cycles in the order of locks (sources/lock_order.h), as
- * text. Under the tree's lock; fork: the child goes on. Tests: tests/engine/events/lock_order.
+ * text. Under the tree lock; fork: the child goes on. Tests: tests/engine/events/lock_order.
  */
 #include <errno.h>
 
@@ -17,7 +17,8 @@
 #define CYCLE_BYTES (LOCK_ORDER_LOCKS * (LOCK_ORDER_FRAMES + 4) * 96u)
 #define MAX_NAMES   (LOCK_ORDER_REPORTS * LOCK_ORDER_LOCKS * (LOCK_ORDER_FRAMES + 5))
 
-static struct lock_cycle_listener listener; /* the cycles are kept */
+static struct lock_cycle_listener
+	listener; /* registered so that cycles are kept; its call does nothing */
 static uint64_t proves;
 
 static void ignore(const struct lock_cycle *c)
@@ -88,7 +89,7 @@ static uint64_t class_address(uint32_t class)
 {
 	const struct lock_class *c = lock_class_at(class);
 
-	/* of a variable, behind its first byte */
+	/* a variable's lookup uses an address behind its first byte */
 	return c ? lock_class_address(c) + (lock_class_by(c) == LOCK_BY_VARIABLE) : 0;
 }
 
@@ -144,7 +145,7 @@ static void put_variable(struct seq_buf *s, const struct names *n, uint64_t lock
 	}
 }
 
-/* `0x12 big_lock (initialised at main+0x12)` */
+/* Put `0x12 big_lock (initialised at main+0x12)`. */
 static void put_lock(struct seq_buf *s, const struct names *n, const void *lock, uint32_t class)
 {
 	const struct lock_class *c = lock_class_at(class);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_marker: a text written to it is in the trace as `tracing_mark_write: TEXT`, one record a
- * write, as by vestige_mark() inside the program. A text that is too long for a page goes on in the
- * next record. trace_marker_raw: a record of the event ftrace:raw_data, not divided. A mark that
- * another process writes names its thread; the raw record, which has no room for that, is a proxy
- * record of that thread. errno as the kernel's (6.12). Any thread; nothing for fork. Tests:
+ * trace_marker: a text written to it is in the trace as `tracing_mark_write: TEXT`, one record for
+ * each write, as vestige_mark() makes it inside the program. A text that is too long for a page
+ * continues in the next record. trace_marker_raw: a record of the event ftrace:raw_data, never
+ * divided. If another process writes the mark, the record names that process's thread; the raw
+ * record has no room for that, so it is a proxy record of the thread. errno as the kernel's (6.12).
+ * Any thread; nothing for fork. Tests:
  * tests/tracefs/test_files.py.
  */
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include "engine/ring/ring_write.h"
 #include "engine/ring/task.h"
 
-/* The ip of a mark: the thread that wrote it, 0 for the recording thread. */
+/* The ip of a mark: the id of the thread that wrote it; 0: the recording thread. */
 static uint64_t writer_word(struct ring *ring, const struct agent_writer *w)
 {
 	if (!w || w->tid <= 0 || w->tid >= (int32_t)RECORD_MAX_TID)
@@ -38,7 +39,10 @@ static struct ring_as as_writer(const struct agent_writer *w)
 	return as;
 }
 
-/* Filters and triggers see the mark's writer. Under the tree lock; the agent blocks all signals. */
+/*
+ * Print for another thread, so that filters and triggers see it as the writer. Under the tree lock;
+ * the agent blocks all signals.
+ */
 static int print_as(struct trace_array *tr, const struct agent_writer *w, const void *writer,
 		    const char *text, uint32_t n)
 {
@@ -51,7 +55,7 @@ static int print_as(struct trace_array *tr, const struct agent_writer *w, const 
 	return ret;
 }
 
-/* One write into an instance. */
+/* Carry out one write, into one instance. */
 static int mark(struct trace_array *tr, const char *text, size_t n, const struct agent_writer *w)
 {
 	const void *writer;
@@ -88,7 +92,7 @@ static int trace_marker_store(const struct tree_at *at, const char *text, size_t
 	return mark(at->tr, text, n, at->writer);
 }
 
-/* In a page of the writer's. */
+/* Reserve a proxy record of the writer. */
 static int reserve_as(struct ring *ring, struct ring_slot *slot, uint32_t bytes,
 		      const struct agent_writer *w)
 {
@@ -108,7 +112,7 @@ static int trace_marker_raw_store(const struct tree_at *at, const char *text, si
 				  int truncate)
 {
 	struct ring *ring = at->tr->ring;
-	/* as the kernel's, which is a multiple of 4 */
+	/* the size is a multiple of 4, as the kernel's */
 	uint32_t of_event = 8 + (((uint32_t)n + 3) & ~3u), bytes = (of_event + 7) & ~7u;
 	struct ring_slot slot;
 	int err;
@@ -125,7 +129,7 @@ static int trace_marker_raw_store(const struct tree_at *at, const char *text, si
 		return err;
 	if (!reserve_as(ring, &slot, bytes, at->writer))
 		return -EBADF;
-	/* the number and the data lie there as they came; the page was cleared */
+	/* the number and the data are copied as they came; the page is already zero */
 	memcpy(slot.words + 1, text, n);
 	ring_commit(&slot, RECORD_EVENT,
 		    RECORD_EVENT_ID(FTRACE_RAW_DATA, bytes) |

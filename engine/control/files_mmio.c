@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mmiotrace_filter. Under the tree's lock; fork: as the tracer. Tests: tests/engine/tracers. */
+/* mmiotrace_filter. Under the tree lock; fork: as the tracer. Tests: tests/engine/tracers. */
 #include "engine/control/tree.h"
 #include "engine/tracers/mmiotrace.h"
 

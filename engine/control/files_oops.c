@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ftrace_dump_on_oops, which is in the kernel's /proc/sys/kernel, and where the text goes. Under
- * the tree's lock. Tests: tests/engine/fire/crash.
+ * the tree lock. Tests: tests/engine/fire/crash.
  */
 #include <errno.h>
 

@@ -29,7 +29,9 @@ static int trace_options_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* The action of events depends on this one. */
+/*
+ * Set an option. Records of events depend on stacktrace and userstacktrace, so events are updated.
+ */
 static int set_option(struct trace_array *tr, int bit, int on)
 {
 	int err = option_set(tr, bit, on);

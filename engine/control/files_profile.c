@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_profile_enabled, and trace_stat/: functionN has the counts of CPU N, longest total time
- * first, in the kernel's columns (6.12); the others are core/trace_stat.h's. Names are the objects'
- * symbols, read when the file is read. When the answer has no room for all functions, the last ones
- * are left out. Normal context; nothing for fork. Tests: tests/engine/fire/function_profile.
+ * function_profile_enabled, and trace_stat/. functionN has the counts of CPU N, the longest total
+ * time first, in the kernel's columns (6.12). The other files are those of core/trace_stat.h. Names
+ * are the objects' symbols, looked up when the file is read. If the functions do not fit into the
+ * answer, the last ones are left out. Normal context; nothing for fork. Tests:
+ * tests/engine/fire/function_profile.
  */
 #include <errno.h>
 
@@ -30,8 +31,8 @@ struct rows {
 	const struct object *o;
 	uint32_t cpu;
 	uint32_t nr, room;
-	struct row *at; /* NULL: they are counted */
-	uint64_t *seen; /* a bit a function: an alias is no second one */
+	struct row *at; /* NULL: the rows are only counted */
+	uint64_t *seen; /* a bit for each function: an alias is not listed twice */
 };
 
 static uint64_t function_profile_enabled_get(const struct tree_at *at)
@@ -87,7 +88,7 @@ static int before(const void *x, const void *y)
 	return a->p.time_ns != b->p.time_ns ? a->p.time_ns > b->p.time_ns : a->p.hits > b->p.hits;
 }
 
-/* function_graph's cell: us, as many digits behind the point as there is room for. */
+/* Put function_graph's duration: us, with as many decimals as fit. */
 static void put_duration(struct seq_buf *s, uint64_t ns)
 {
 	uint32_t i, part = (uint32_t)(ns % 1000), unit;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file `snapshot`: 0 frees it, 1 takes one (and first allocates as much memory as the buffer
- * has), any other number empties it. The tools print its contents. errno as the kernel's (6.12).
- * Under the tree's lock; nothing for fork: the child has none. Tests: tests/engine/fire/snapshot.
+ * The file `snapshot`: 0 frees the snapshot, 1 takes one (the first one also allocates as much
+ * memory as the buffer has), any other number empties it. The tools print it. errno as the kernel's
+ * (6.12). Under the tree lock; nothing for fork: the child has none. Tests:
+ * tests/engine/fire/snapshot.
  */
 #include <errno.h>
 
@@ -30,7 +31,7 @@ static int snapshot_set(const struct tree_at *at, uint64_t v)
 		err = v == 1 ? tracer_snapshot(at->tr, at->cpu)
 		      : v    ? ring_snapshot_clear(r, at->cpu)
 			     : ring_snapshot_free(r);
-		/* a hook takes one at this moment */
+		/* -EBUSY: a hook takes a snapshot at this moment */
 		if (err != -EBUSY)
 			break;
 		arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stack tracer's files, except its filter (files_ftrace.c). The tools print the stack. Under
- * the tree's lock; nothing for fork. Tests: tests/engine/fire/stack_tracer.
+ * the tree lock; nothing for fork. Tests: tests/engine/fire/stack_tracer.
  */
 #include "engine/control/tree.h"
 #include "engine/core/stack_tracer.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects come and go: passes dlopen() and dlclose() on to all parts that keep a list of objects.
- * In the thread that loads, under the loader's lock, before new code is relocated or run. fork: the
- * child has the same objects. Tests: tests/engine/fire/dlopen.
+ * Passes dlopen() and dlclose() on to all parts that keep a list of objects. Runs in the thread
+ * that loads, under the loader's lock, before new code is relocated or run. fork: the child has the
+ * same objects. Tests: tests/engine/fire/dlopen.
  */
 #include <link.h>
 
@@ -18,9 +18,9 @@
 #include "engine/hook/loader.h"
 
 /*
- * dlopen() or dlclose(): see loader_follow(). No other thread writes to an object while it is
- * unmapped. The loader's lock is held, so one thread does this at a time.
- * fork() waits for the tree lock.
+ * An object is being unloaded, see loader_follow(). No other thread writes to it while it is
+ * unmapped: the loader's lock is held, so one thread does this at a time. fork() waits for the tree
+ * lock.
  */
 static int removing;
 
@@ -37,7 +37,7 @@ static void follow_objects(void)
 	tree_mirror(&global_trace);
 }
 
-/* The loader's lock comes before ours. */
+/* Under the loader's lock, which is always taken before the tree lock. */
 static int follow_inside(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
 	(void)info;
@@ -52,7 +52,7 @@ static int follow_inside(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return 1;
 }
 
-/* Objects that threads without system calls have loaded or unloaded. */
+/* Catch up on objects that threads without system calls have loaded or unloaded. */
 static void follow_later(void)
 {
 	dl_iterate_phdr(follow_inside, NULL);
@@ -73,7 +73,8 @@ static void objects_changed(void)
 }
 
 /*
- * An object with tracepoints says that it is relocated. Where the loader is not followed it is new.
+ * An object with tracepoints reports that it is relocated. Where dlopen() is not seen, the object
+ * is new.
  */
 static void object_ready(const void *address)
 {
@@ -97,7 +98,7 @@ static void start(const struct lifecycle_start *how)
 	tracepoint_api_on_ready(object_ready);
 	if (!libc_is_static && loader_follow(objects_going, objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
-	/* VESTIGE_BOOT may have had one loaded: libc's library for unwinding */
+	/* VESTIGE_BOOT may have had one loaded: libgcc, for unwinding */
 	if (!libc_is_static && area && !tree_lock_take()) {
 		objects_follow_relocated();
 		tree_lock_release();

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What fork() means for the engine. No thread may be amid a change when memory is copied, since
- * that thread does not exist in the child: so fork() takes the tree's lock and the heap's first,
- * with its signals blocked, and parent and child give them back. The area is shared, not copied,
- * and the parent goes on to change it. So area_before_fork() saves what the child needs of it. All
- * else that begins anew in the child is a row of the lifecycle table (base/lifecycle.h).
+ * The engine's part in fork(). When memory is copied, no other thread may be in the middle of a
+ * change, since that thread does not exist in the child. So fork() first takes the tree lock and
+ * the heap's lock, with the engine's signals blocked, and parent and child release them. The area
+ * is shared, not copied, and the parent goes on to change it, so area_before_fork() saves what the
+ * child needs of it. Everything else that starts anew in the child is a row of the lifecycle table
+ * (base/lifecycle.h).
  *
- * The wait is bounded, as a thread that has the lock may wait for the forking one to leave a
- * callback: after FORK_PATIENCE_NS the child is made all the same, and is not traced. A thread that
- * forks while it has the lock itself (a program's regfunc() does) goes on with it on both sides.
+ * The wait is bounded, as the thread that has the lock may wait until the forking one leaves a
+ * callback. After FORK_PATIENCE_NS the child is created all the same, and is not traced. A thread
+ * that forks while it has the lock itself (as a program's regfunc() may) keeps it on both sides.
  *
  * Children by vfork() and raw clone() never come here. Tests: tests/engine/fire/forks.
  */
@@ -35,18 +36,18 @@
 
 static int with_agent;
 
-/* The state of a thread that forks. */
+/* The state of a fork(), in the thread that calls it. */
 static __thread struct forking {
 	enum ring_interrupted interrupted;
 	enum tree_forking locked;
-	int has_heap;  /* the heap's lock */
-	int has_child; /* the child is to have an area */
+	int has_heap;  /* the heap's lock is held */
+	int has_child; /* the child will have an area */
 	int tid;
 } forking __attribute__((tls_model("initial-exec")));
 
 /*
- * The child has an area of its own where its records are wanted: in a session, or when a tracer or
- * an event is on. Otherwise the engine sleeps in the child.
+ * The child gets an area of its own if its records are wanted: in a session, or when a tracer or an
+ * event is on. Otherwise the engine does nothing in the child.
  */
 static int wants_area(void)
 {
@@ -63,8 +64,8 @@ static void fork_prepare(void)
 	if (!area)
 		return;
 	/*
-	 * a thread without system calls makes no area for its child; data amid a change is not used
-	 * there
+	 * a thread without system calls makes no area for its child; the child does not use data
+	 * that may be in the middle of a change
 	 */
 	forking.locked = TREE_FORK_REFUSED;
 	if (sys_is_forbidden())
@@ -87,7 +88,7 @@ static void fork_parent(void)
 	tree_fork_end(forking.locked);
 }
 
-/* A fork's child says why in its parent's area, where its calls are counted. */
+/* Count and report in the parent's area that the child is not traced, and why. */
 static void stay_untraced(struct area_header *parent, const char *why, int err)
 {
 	area = parent;
@@ -95,10 +96,10 @@ static void stay_untraced(struct area_header *parent, const char *why, int err)
 	area = NULL;
 }
 
-/* The child as it is to be. The locks are its own. */
+/* Set up the child. It owns the locks now. */
 static void begin_anew(void)
 {
-	/* a thread that forked inside the engine goes on there in the same state */
+	/* a thread that forked inside the engine continues there in the same state */
 	int keep = forking.interrupted != RING_NOTHING || forking.locked == TREE_FORK_OWN;
 	struct lifecycle_fork f = {.when = LIFECYCLE_FORK_LEAVE, .with_agent = with_agent};
 	struct area_header *parent;
@@ -165,7 +166,7 @@ static void fork_child(void)
 		stay_untraced(area, "a child of fork has no area: the engine was amid a change", 0);
 	else
 		begin_anew();
-	/* the agent wants the lock at once */
+	/* the agent takes the lock at once */
 	tree_fork_end(forking.locked);
 	if (area)
 		lifecycle_fork(&(struct lifecycle_fork){.when = LIFECYCLE_FORK_UNLOCKED,

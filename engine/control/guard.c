@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See guard.h. Ten times a second the agent looks at up to 64 of the pages that were published
- * since, counts their records by thread and by function, and multiplies by the pages that it left
- * out. A record counts as RECORD_NS of the CPU time that the thread used meanwhile. In a thread
- * above the budget, one function a turn is added to set_ftrace_notrace: the one with most
- * calls that called no traced function. A line in the trace and one in vestige_status report it.
- * A function that was switched off stays off until set_ftrace_notrace is changed.
+ * since the last time. It counts their records by thread and by function, and multiplies the counts
+ * to allow for the pages that it skipped. Each record is taken as RECORD_NS of the thread's CPU
+ * time. For the thread that is farthest above the budget, one function a turn is added to
+ * set_ftrace_notrace: the one with the most calls that called no traced function. A line in the
+ * trace and one in vestige_status report it. The function stays off until set_ftrace_notrace is
+ * changed.
  *
- * Of the top instance. Nothing in hot paths. The agent alone; the switch under the tree's lock.
- * fork: the child's agent goes on. Costs: some 100 us a turn while it is on. Tests:
+ * In the top instance alone. Nothing in hot paths. In the agent; it switches functions off under
+ * the tree lock. fork: the child's agent goes on. Costs: some 100 us a turn while it is on. Tests:
  * tests/engine/events/guard.
  */
 #include "engine/control/guard.h"
@@ -31,17 +32,17 @@
 #define MAX_PAGES   64u
 #define MAX_THREADS 64u
 #define MAX_COUNTS  1024u /* a power of two */
-#define RECORD_NS   12u	  /* the bench's rows "calls" and "graph", a record */
+#define RECORD_NS   12u	  /* of the bench's rows "calls" and "graph", for a record */
 
 struct seen_thread {
 	int32_t tid; /* 0: a free row */
 	uint32_t records;
-	uint32_t met; /* seen in the last turn, too: cpu_ns is its CPU time then */
+	uint32_t met; /* it had records in the last turn too; cpu_ns is its CPU time then */
 	uint64_t cpu_ns;
 };
 
 struct call_count {
-	uint32_t id; /* + 1; 0: free */
+	uint32_t id; /* id + 1; 0: a free row */
 	uint32_t leaves;
 	int32_t tid;
 };
@@ -49,12 +50,12 @@ struct call_count {
 static struct {
 	struct seen_thread threads[MAX_THREADS];
 	struct call_count counts[MAX_COUNTS];
-	uint64_t page[PAGE_BYTES / 8]; /* a copy */
+	uint64_t page[PAGE_BYTES / 8]; /* a copy of a page */
 } at;
 
 static uint32_t is_on;
 static uint64_t budget = 5; /* percent */
-static uint64_t last_seq;   /* published when the last turn ended; 0: there was none */
+static uint64_t last_seq;   /* published when the last turn ended; 0: there was no turn */
 
 static struct seen_thread *thread_of(int32_t tid)
 {
@@ -88,7 +89,7 @@ static void count_leaf(uint32_t id, int32_t tid)
 	}
 }
 
-/* Where a function begins. 0: there is no such one. */
+/* The address of a function's first byte. 0: there is no such function. */
 static uint64_t address_of(uint32_t id)
 {
 	const struct area_function *f;
@@ -99,7 +100,7 @@ static uint64_t address_of(uint32_t id)
 	return area_object(f->object)->bias + f->offset;
 }
 
-/* Whether an address lies in a function; they are in the order of their addresses. */
+/* Whether @ip is in function @id. Functions of an object are sorted by address. */
 static int is_in(uint64_t ip, uint32_t id)
 {
 	uint64_t from = address_of(id), next = address_of(id + 1);
@@ -118,7 +119,7 @@ static int is_exit(enum record_kind kind)
 	return kind == RECORD_EXIT || kind == RECORD_EXIT_VALUE;
 }
 
-/* The records of the copied page. */
+/* Count the records of the copied page. */
 static void count_page(struct seen_thread *t)
 {
 	const struct page_head *head = (const struct page_head *)at.page;
@@ -136,7 +137,7 @@ static void count_page(struct seen_thread *t)
 			return;
 		if (is_call(kind) || is_exit(kind)) {
 			t->records++;
-			/* a call behind which no call within it follows */
+			/* a call that has no traced call within it */
 			if (is_exit(kind) ? is_call(last_kind) && last == id
 					  : plain && is_call(last_kind) &&
 						    !is_in(at.page[pos / 8 + 1], last))
@@ -148,7 +149,7 @@ static void count_page(struct seen_thread *t)
 	}
 }
 
-/* Copy a page that was published as @seq. Return: whether it was still there. */
+/* Copy page @index, published as @seq. Return: whether it was still there after the copy. */
 static int copy_page(const struct ring *r, uint32_t index, uint64_t seq)
 {
 	const volatile uint64_t *page = (const volatile uint64_t *)pool_page(r, index);
@@ -163,8 +164,8 @@ static int copy_page(const struct ring *r, uint32_t index, uint64_t seq)
 }
 
 /*
- * Count the pages published after @from, up to @to, that are not overwritten. Return: N, where one
- * page of N was looked at.
+ * Count the pages published after @from, up to @to, that are not overwritten. Return: N, if one
+ * page in every N was looked at.
  */
 static uint64_t look(const struct ring *r, uint64_t from, uint64_t to)
 {
@@ -210,7 +211,7 @@ static uint64_t cpu_ns_of(int32_t tid)
 	return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
 }
 
-/* The thread for which tracing takes the greatest share; in percent in *@share. */
+/* The thread in which tracing takes the greatest share of CPU time; *@share: that, in percent. */
 static struct seen_thread *worst_thread(uint64_t each, uint64_t *share)
 {
 	struct seen_thread *worst = NULL;
@@ -256,7 +257,7 @@ static void say(const char *name, uint64_t share, int32_t tid)
 	tree_write("trace_marker", text, s.len, 0);
 }
 
-/* A function without a symbol of its own is called OBJECT+0xOFFSET, as by the tools. */
+/* Put the function's name; without a symbol OBJECT+0xOFFSET, as the tools do. */
 static void put_name(struct seq_buf *s, uint32_t id)
 {
 	struct symbol_name name = {.address = address_of(id) + 1};
@@ -276,7 +277,7 @@ static void put_name(struct seq_buf *s, uint32_t id)
 	seq_putx(s, f->offset);
 }
 
-/* By its number: a name may be of several functions, or of none. */
+/* Switch a function off by its id: several functions, or none, may have its name. */
 static void switch_off_hottest(int32_t tid, uint64_t share)
 {
 	const struct call_count *hottest = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * _exit() and _Exit(), which run no destructor: a shell ends by it, and so does each child whose
- * exec failed. Any context: both may be called in signal handlers and in a vfork's child. Of
+ * _exit() and _Exit(), which run no destructor: shells end by them, and so does each child whose
+ * exec failed. Any context: both may be called in signal handlers and in a vfork's child. In
  * libvestige.so alone: in a static program exit() itself ends by them. Tests:
  * tests/engine/fire/leftovers.
  */
@@ -16,7 +16,7 @@
 typedef void exit_fn(int);
 static exit_fn *real[2];
 
-/* Ahead: a handler must not look up names. */
+/* Looks up libc's functions ahead of time, as a handler must not. */
 __attribute__((constructor(101))) static void find_real(void)
 {
 	real[0] = (exit_fn *)libc_next("_exit");

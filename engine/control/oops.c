@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See oops.h. Nothing here allocates or takes a lock. Code that may run into damaged memory runs
- * guarded (sources/fatal.h); after a fault there, what was found before it is shown. The numbers
- * are written to the area first, so they are kept whatever happens next. A thread that may make no
- * system call leaves the text in the area, and the agent writes it out.
+ * See oops.h. Nothing here allocates or takes a lock. Code that may touch damaged memory runs
+ * guarded (sources/fatal.h); after a fault there, the oops shows what was found before it. The
+ * numbers are written to the area first, so they are kept whatever happens next. A thread that may
+ * make no system call leaves the text in the area, and the agent writes it out.
  *
- * The tools print the last records: after the text, `vestige crash` is run and waited for, if it is
- * beside the engine or in a usual place.
+ * The tools print the last records: after the text, `vestige crash` is started and waited for, if
+ * it is beside the engine or at a usual path.
  *
  * fork: the child's oopses are in its own area. Tests: tests/engine/fire/crash.
  */
@@ -34,14 +34,14 @@
 #include "engine/ring/ring.h"
 #include "engine/sources/fatal.h"
 
-#define FIRST_FRAMES 96u /* of a stack that is too deep; then its outermost ones */
+#define FIRST_FRAMES 96u /* of a stack that is too deep; its outermost frames follow */
 #define MAX_STEPS    2000000u
-#define SCAN_WORDS   2048u /* of a stack that cannot be walked */
+#define SCAN_WORDS   2048u /* words of a stack that cannot be unwound */
 #define SCAN_FRAMES  32u
 #define PATIENCE_MS  10000
 #define STEP_MS	     5
 #define PATH_BYTES   1024u
-#define AGENT_WAITS  40000u /* some seconds: it looks once a second */
+#define AGENT_WAITS  40000u /* in steps; some seconds, as the agent looks once a second */
 
 static uint64_t dump; /* ftrace_dump_on_oops */
 static char file[PATH_BYTES];
@@ -78,7 +78,7 @@ static int in_engine(uint64_t ip)
 	return i != UINT32_MAX && object_row(object_at(i))->status == AREA_OBJECT_ENGINE;
 }
 
-/* Reading memory that may not be mapped. */
+/* State of reads from memory that may not be mapped. */
 struct reading {
 	void *to;
 	uint64_t from;
@@ -109,9 +109,9 @@ static int is_return_address(uint64_t ip)
 
 struct walking {
 	struct area_oops *o;
-	uint32_t skip; /* frames that are not the program's */
+	uint32_t skip; /* innermost frames to skip: they are the engine's */
 	uint32_t steps;
-	uint64_t sp; /* of the innermost function */
+	uint64_t sp; /* stack pointer of the innermost function */
 };
 
 static void add_frame(struct area_oops *o, uint64_t ip, uint32_t flags)
@@ -123,7 +123,7 @@ static void add_frame(struct area_oops *o, uint64_t ip, uint32_t flags)
 		f[o->nr_frames++] = (struct area_oops_frame){ip, flags, 0};
 		return;
 	}
-	/* frame number FIRST_FRAMES is a gap, and counts */
+	/* frame number FIRST_FRAMES stands for the frames left out, itself included */
 	f[FIRST_FRAMES].reserved += f[FIRST_FRAMES].ip ? 2 : 1;
 	f[FIRST_FRAMES].ip = 0;
 	for (i = FIRST_FRAMES + 1; i + 1 < AREA_OOPS_FRAMES; i++)
@@ -150,7 +150,7 @@ static void walk(void *arg)
 	stack_each_frame(keep, arg);
 }
 
-/* Words on the stack that are return addresses: perhaps callers. */
+/* Add words on the stack that are return addresses: they may be callers. */
 static void scan(struct area_oops *o, uint64_t sp)
 {
 	uint32_t i, k, found = 0;
@@ -171,8 +171,8 @@ static void scan(struct area_oops *o, uint64_t sp)
 }
 
 /*
- * The frames behind @context. After a call to an address that is no code, the caller is on top of
- * the stack, and unwinders start there.
+ * Collect the frames from @context outwards. After a call to an address that has no code, the
+ * return address is on top of the stack, and unwinders start there.
  */
 static void collect(struct area_oops *o, void *context, int copied)
 {
@@ -202,7 +202,7 @@ static void collect(struct area_oops *o, void *context, int copied)
 		scan(o, *sp);
 }
 
-/* The text, in the area. */
+/* The text, which is built in the area. */
 struct report {
 	struct area_oops *o;
 	uint64_t ip;
@@ -246,7 +246,10 @@ static void write_report(struct area_oops *o, uint64_t ip, const struct oops_war
 	fatal_guarded(put_text, &t);
 }
 
-/* The agent's descriptors are not the program's: there @tid's stderr is opened anew; else 0. */
+/*
+ * Open the output. The agent's descriptors are not the program's: for it, the stderr of thread @tid
+ * is opened anew. @tid: 0: the caller is not the agent.
+ */
 static int open_output(int tid)
 {
 	char path[PATH_BYTES + 16];
@@ -276,7 +279,7 @@ static int open_output(int tid)
 	return fd < 0 && !tid ? 2 : fd;
 }
 
-/* Write all of it, but do not wait for ever at a full pipe: the program is to end. */
+/* Write all of the text, but do not wait for ever at a full pipe: the program must end. */
 static void write_all(int fd, const char *text, size_t n)
 {
 	while (n) {
@@ -295,7 +298,7 @@ static void write_all(int fd, const char *text, size_t n)
 	}
 }
 
-/* In the child: the tool; its environment says where the areas are and starts no engine. */
+/* In the child: run the tool. Its environment says where the areas are and starts no engine. */
 static void exec_tool(int fd, int tid)
 {
 	static const char *const envp[] = {"VESTIGE=0", "PATH=/usr/local/bin:/usr/bin:/bin", NULL};
@@ -315,7 +318,10 @@ static void exec_tool(int fd, int tid)
 	arch_syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 }
 
-/* The child sends no signal at its end, and is not seen by the program's wait(). */
+/*
+ * Have the tool print the last records. The child sends no signal at its end, and the program's
+ * wait() does not see it.
+ */
 static void print_records(int fd, int tid)
 {
 	uint32_t waited;
@@ -393,7 +399,8 @@ static void report(int sig, siginfo_t *info, void *context, int copied)
 	if (!area || !reserved)
 		return;
 	/*
-	 * another thread is writing a warning; wait only a while, as it may be the thread that died
+	 * another thread is writing a warning; wait for a limited time, as that thread may be the
+	 * one that died
 	 */
 	for (i = 0; i < 200 && __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE); i++)
 		hold_up();
@@ -441,7 +448,7 @@ int oops_warn(const char *condition, const char *where, int line, const void *ip
 		stack_prepare();
 	for (i = 0; __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE); i++) {
 		if (i == 50)
-			return -EBUSY; /* this thread may have been writing one when a signal came */
+			return -EBUSY; /* this thread may have been writing it when a signal came */
 		hold_up();
 	}
 	o = area_oops();
@@ -478,7 +485,7 @@ void oops_serve(void)
 		give(o, o->dump, 1);
 }
 
-/* `vestige`: beside the engine, as in a build, or where it is installed. */
+/* Find `vestige`: beside the engine, as in a build, or where it is installed. */
 static void find_tool(void)
 {
 	static const char *const places[] = {"/vestige", "/../bin/vestige", "/../../bin/vestige"};

@@ -11,18 +11,24 @@
 #include "abi/area.h"
 #include "engine/base/seq_buf.h"
 
-/* ftrace_dump_on_oops: 0 nothing is done at a fatal signal. Under the tree's lock. */
+/*
+ * ftrace_dump_on_oops. @dump: 0: do nothing at a fatal signal; 1, 2: see area.h. Under the tree
+ * lock. Return: 0 or -errno.
+ */
 int oops_set(uint64_t dump);
 uint64_t oops_get(void);
 
-/* oops_file: a path, in which %p is the process's id; empty: stderr. Under the tree's lock. */
+/*
+ * oops_file. @path: @n bytes, in which %p means the process's id; empty: stderr. Under the tree
+ * lock. Return: 0 or -errno.
+ */
 int oops_file_set(const char *path, size_t n);
 const char *oops_file_get(void);
 
 /* vestige_warn_on(): see vestige.h. Any context. */
 int oops_warn(const char *condition, const char *file, int line, const void *ip);
 
-/* vestige_on_oops(): NULL: no more. Any thread. */
+/* vestige_on_oops(): the callback; NULL: none. Any thread. */
 typedef void oops_callback(const char *text, size_t bytes, const char *path, void *arg);
 int oops_on(oops_callback *call, void *arg);
 
@@ -33,28 +39,30 @@ void oops_serve(void);
 #define OOPS_NAME_BYTES 112u
 struct oops_name {
 	uint64_t ip;
-	uint32_t exact;	 /* 1: an instruction; 0: what is behind a call */
-	uint32_t object; /* UINT32_MAX: it is in none */
-	uint64_t value;	 /* the function's begin, from the object's bias; 0: no name is known */
-	uint64_t next;	 /* where the next one begins */
-	uint64_t bytes;	 /* of the function, as its symbol says; 0: it does not */
+	uint32_t exact;	 /* 1: address of an instruction; 0: a return address */
+	uint32_t object; /* UINT32_MAX: no object has it */
+	uint64_t value;	 /* start of the function, from the object's bias; 0: no name is known */
+	uint64_t next;	 /* start of the next function */
+	uint64_t bytes;	 /* size by the symbol; 0: it has none */
 	char name[OOPS_NAME_BYTES];
 };
 
-/* The object that has @ip; UINT32_MAX: none. Any context. */
+/* The index of the object that has @ip; UINT32_MAX: none. Any context. */
 uint32_t oops_object(uint64_t ip);
 
 /*
- * Look up @nr names, of which ip and exact are filled in. Opens and maps the objects' files, one at
- * a time. Any context that may make system calls.
+ * Look up @nr names. The caller has filled in ip and exact. Opens and maps the objects' files, one
+ * at a time. Any context that may make system calls.
  */
 void oops_names(struct oops_name *names, uint32_t nr);
 
-/* NAME+0xOFFSET/0xSIZE [OBJECT], or 0xADDRESS [OBJECT+0xOFFSET]. */
+/* Put NAME+0xOFFSET/0xSIZE [OBJECT], or 0xADDRESS [OBJECT+0xOFFSET]. */
 void oops_put_name(struct seq_buf *s, const struct oops_name *n);
 
-/* oops_text.c: the text of @o, whose numbers are filled in. @names: of the instruction, then of the
- * frames. @code: OOPS_CODE_BYTES around the instruction; NULL: they cannot be read. */
+/*
+ * oops_text.c: put the text of @o, whose numbers are filled in. @names: first the instruction's,
+ * then the frames'. @code: OOPS_CODE_BYTES around the instruction; NULL: they cannot be read.
+ */
 #define OOPS_CODE_BYTES	 64u
 #define OOPS_CODE_BEFORE 42u
 struct oops_warning {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of functions, made inside the process because it is about to end. An object's file is
- * mapped, its symbols are read once for all addresses in the object, and it is unmapped again.
- * C++ and Rust names stay as the linker has them; `vestige crash` shows them as the source has. No
- * state, no memory but the caller's. Tests: tests/engine/fire/crash.
+ * Names of functions, looked up inside the process because it is about to end. It maps an object's
+ * file, reads the symbols once for all addresses in the object, and unmaps the file. C++ and Rust
+ * names stay mangled; `vestige crash` demangles them. No state, no memory but the caller's. Tests:
+ * tests/engine/fire/crash.
  */
 #include "engine/base/mem.h"
 #include "engine/control/oops.h"
@@ -14,7 +14,7 @@ uint32_t oops_object(uint64_t ip)
 {
 	uint32_t i, found = UINT32_MAX;
 
-	/* of several objects, the one that was loaded last */
+	/* if several objects have the address, the one that was loaded last counts */
 	for (i = 0; i < object_count(); i++) {
 		const struct area_object *o = object_row(object_at(i));
 
@@ -104,7 +104,7 @@ void oops_put_name(struct seq_buf *s, const struct oops_name *n)
 	if (named) {
 		uint64_t end = n->next == UINT64_MAX ? row->hi - row->bias : n->next;
 
-		/* by its size: most functions of a stripped object have no name */
+		/* check the size: most functions of a stripped object have no name */
 		if (n->bytes)
 			end = n->value + n->bytes;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of an oops, in the form that the kernel's has. No state; any context. */
+/* The text of an oops, in the kernel's form. No state; any context. */
 #include <signal.h>
 
 #include "arch_context.h"
@@ -69,7 +69,7 @@ static void put_cause(struct seq_buf *s, const struct area_oops *o)
 	uint32_t i;
 
 	if (o->code <= 0)
-		kind = -1; /* another process sent it: the words are an older fault's */
+		kind = -1; /* a process sent the signal: these registers are of an older fault */
 	if (o->sig == SIGSEGV && kind >= 0) {
 		put_address(s,
 			    o->address < NULL_PAGE
@@ -167,7 +167,10 @@ static void put_registers(struct seq_buf *s, const struct area_oops *o)
 		seq_puts(s, name);
 		seq_puts(s, ": ");
 		put_hex(s, o->regs[number], str_equal(name, "EFLAGS") ? 8 : 16);
-		/* the stack pointer and the flags have a line of their own, then three in one */
+		/*
+		 * a new line for the stack pointer and the flags, then one for every three
+		 * registers
+		 */
 		seq_putc(s, i == 1 || (i > 1 && (i - 2) % 3 == 2) ? '\n' : ' ');
 	}
 	if (s->len && s->len < s->bytes && s->text[s->len - 1] == ' ')

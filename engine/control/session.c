@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carries out the writes that were made to this process's session before it started
- * (abi/session.h), so that they hold from the program's first instruction. Errors of single writes
- * are not reported.
+ * Carries out the writes that were made to the files of this process's session before the process
+ * started (abi/session.h), so that they apply from the program's first instruction. Errors of
+ * single writes are not reported.
  *
- * The file comes from another process. It is trusted only if its owner is this user, who could
- * write to the agent as well. Constructor context, before the agent. fork: a child has what its
- * parent has.
+ * The file comes from another process. It is trusted only if its owner is this user, as that user
+ * could write through the agent as well. Constructor context, before the agent. fork: a child has
+ * its parent's settings.
  * Tests: tests/tracefs/test_sessions.py.
  */
 #include <sys/file.h>
@@ -26,8 +26,10 @@
 #define MAX_TRIES  50
 #define PATH_BYTES 512u
 
-/* The file of the session, or of an instance of it, in the area's folder. Return: its descriptor,
- * or -errno. */
+/*
+ * Open the file of the session, or of one of its instances, in the area's folder. Return: its
+ * descriptor, or -errno.
+ */
 static int open_file(const char *instance)
 {
 	const char *area_path = area_file(), *p, *name = area_path;
@@ -53,7 +55,7 @@ static int open_file(const char *instance)
 	fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	/* the lock is free: the file's server is gone */
+	/* if the lock is free, the file's server has ended */
 	if (sys_fstat(fd, &st) || !S_ISREG(st.st_mode) ||
 	    (st.st_uid && st.st_uid != (uid_t)sys_geteuid()) ||
 	    !arch_syscall(SYS_flock, fd, LOCK_SH | LOCK_NB, 0, 0, 0, 0)) {
@@ -63,7 +65,7 @@ static int open_file(const char *instance)
 	return fd;
 }
 
-/* Return: whether @file, of SESSION_MAX_BYTES, is a copy that is good. */
+/* Read into @file, SESSION_MAX_BYTES. Return: whether the copy is consistent. */
 static int read_once(int fd, uint8_t *file)
 {
 	struct session_head again, *head = (struct session_head *)file;
@@ -122,13 +124,17 @@ static uint64_t our_objects(void)
 	return h;
 }
 
-/* Up to the first write that may mean anything here. Return: when the last one was written. */
+/*
+ * Carry out writes up to the first SESSION_DEPENDS that has no meaning here. Return:
+ * head->until_ns: all of them; else end_ns of the last one that was carried out.
+ */
 static uint64_t carry_out_all(const uint8_t *at, const struct session_head *head,
 			      const char *instance)
 {
 	uint64_t done_ns = 0, objects = our_objects();
 	char path[PATH_BYTES];
-	struct session_write w, waits = {0}; /* for its meaning, if it has a time */
+	/* waits: a SESSION_DEPENDS whose meaning is looked for; end_ns 0: none */
+	struct session_write w, waits = {0};
 	uint32_t bytes = head->bytes;
 
 	for (; bytes >= sizeof(w); bytes -= w.path_bytes + w.text_bytes) {

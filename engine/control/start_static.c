@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts libvestige.a in a program that is linked with it: an entry of .preinit_array, which runs
- * before every constructor. By a note `vestige record` sees that the engine is inside, and at which
- * address it has started. `-u vestige_inside` brings all of it into the program.
+ * before every constructor. A note shows `vestige record` that the engine is inside, and at which
+ * address it has started. `-u vestige_inside` links all of it into the program.
  *
- *	note	name "vestige", type 1; 64 bits: engine_ready() - the place of these bits
+ *	note	name "vestige", type 1; 64 bits: engine_ready() - the address of these bits
  *
  * Tests: tests/engine/targets (static-*).
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree of control files and the two ways through it. The rows are registered by the files_*.c
- * that answer them; names, modes and texts are the kernel's (tracefs). Runs in the constructor and
- * wherever the program calls vestige_read(). Nothing for fork: a child reads what its parent had.
+ * The tree of control files: lookup, read, write and list. The files_*.c that answer the files
+ * register their rows; names, modes and texts are the kernel's (tracefs). Runs in the constructor
+ * and in any thread that calls vestige_read() and the like. fork: a child has its parent's tree.
  * Tests: tests/engine/fire/control, inside.
  */
 #include "engine/control/detach.h"
@@ -22,7 +22,7 @@
 #include "engine/core/tracer.h"
 #include "engine/sources/sched_perf.h"
 
-/* The files of an event are no rows of the table; clients look for some of these words. */
+/* The files of an event are no rows of the table. Clients look for some of these words. */
 static const char readme_events[] =
 	"\n  events/SYSTEM/NAME/ of each event: enable, filter, format, id, trigger, hist\n"
 	"  trigger\t- what happens when the event does, a command a write; `!` takes it back\n"
@@ -64,7 +64,7 @@ const struct tree_row *tree_row_next(const struct tree_row *row)
 	return NULL;
 }
 
-/* The number behind `per_cpu/cpu`, and what follows it. NULL: that is no CPU of ours. */
+/* Split `per_cpu/cpuN/REST`. Return: REST; NULL: the process has no such CPU. */
 static const char *split_cpu(const char *path, uint32_t *cpu)
 {
 	uint32_t n = 0, digits;
@@ -83,7 +83,7 @@ int tree_has_branch(const struct trace_array *tr, const struct tree_branch *b)
 	return b->scope == TREE_INSTANCE || trace_array_is_top(tr);
 }
 
-/* The branch to which a path belongs, and what follows its name; or NULL. */
+/* The branch to which a path belongs; *@rest: what follows the branch's name. NULL: none. */
 static const struct tree_branch *find_branch(const struct trace_array *tr, const char *path,
 					     const char **rest)
 {
@@ -103,7 +103,8 @@ static const struct tree_branch *find_branch(const struct trace_array *tr, const
 }
 
 /*
- * `instances/NAME`: the instance, and what follows its name. NULL: there is none of that name.
+ * Split `instances/NAME/REST` and find the instance. Return: REST; NULL: there is none of that
+ * name.
  */
 static const char *split_instance(const char *path, struct trace_array **tr)
 {
@@ -123,8 +124,8 @@ int tree_option_is_global(int option)
 }
 
 /*
- * The row of that path, and what the path names beyond it; or NULL. Under the tree's lock, as what
- * a branch has may change.
+ * Find the row of a path, and fill in @at. NULL: there is none. Under the tree lock, as the files
+ * of a branch may change.
  */
 static const struct tree_row *find_row(const char *path, struct tree_at *at)
 {
@@ -259,7 +260,7 @@ static int list(const char *path, tree_emit *emit, void *arg)
 	return 0;
 }
 
-/* One line a row of the table, as the kernel's mini-HOWTO has them. */
+/* README: one line for each row of the table, as in the kernel's mini-HOWTO. */
 static int readme_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct tree_row *row;
@@ -306,7 +307,7 @@ static int store(const struct tree_row *row, const struct tree_at *at, const cha
 	if (row->store)
 		return row->store(at, text, n, truncate);
 	if (row->word) {
-		/* blanks and newlines around it do not count */
+		/* blanks and newlines around the text do not count */
 		struct word w = word_strip((struct word){text, n});
 
 		return row->word(at, w.at, w.n);
@@ -328,7 +329,7 @@ int tree_number(const char *text, size_t n, uint64_t *v)
 {
 	size_t i;
 
-	/* base 10 alone: no 0x, and leading zeros are nothing special */
+	/* decimal alone: 0x is refused, and leading zeros do not mean octal */
 	for (i = 0; i + 1 < n && text[i] == '0' && text[i + 1] != '\n'; i++)
 		;
 	if (i && (text[i] < '0' || text[i] > '9'))
@@ -337,8 +338,8 @@ int tree_number(const char *text, size_t n, uint64_t *v)
 }
 
 /*
- * Reading and writing find their row under the lock too: the instance that it belongs to may go
- * otherwise.
+ * Find the row for reading or writing. Under the tree lock: otherwise the row's instance could be
+ * removed.
  */
 static int row_for(const char *path, const struct tree_row **row, struct tree_at *at)
 {
@@ -372,7 +373,7 @@ long tree_read(const char *path, struct seq_buf *s)
 	return err ? err : (long)s->len;
 }
 
-/* Whether the words are about stack traces. */
+/* Whether the text asks for stack traces. */
 static int names_stacks(const char *text, size_t n)
 {
 	size_t i;
@@ -381,7 +382,10 @@ static int names_stacks(const char *text, size_t n)
 		if (!memcmp(text + i, "stacktrace", 10) || !memcmp(text + i, "stack_trac", 10) ||
 		    !memcmp(text + i, "kmemtrace_", 10) || !memcmp(text + i, "dump_on_oo", 10))
 			return 1;
-	/* tracers that record one: irqsoff and its kind, wakeup and its kind; the order of locks */
+	/*
+	 * tracers that record stacks: irqsoff and its kind, wakeup and its kind; also the order of
+	 * locks
+	 */
 	for (i = 0; i + 6 <= n; i++)
 		if (!memcmp(text + i, "rqsoff", 6) || !memcmp(text + i, "mptoff", 6) ||
 		    !memcmp(text + i, "wakeup", 6) || !memcmp(text + i, "lockdep", 6) ||
@@ -415,13 +419,13 @@ int tree_write_as(const char *path, const char *text, size_t n, int truncate,
 		return -ENODEV;
 	if (sys_is_forbidden())
 		return -EPERM;
-	/* it may load an object, whose notification wants the lock */
+	/* it may load an object, and its notification takes the lock */
 	if (names_stacks(path, strlen(path)) || names_stacks(text, n))
 		stack_prepare();
 	err = tree_enter();
 	if (err)
 		return err;
-	/* records made until now are older than the write's effect */
+	/* records that were made until now are older than the effect of the write */
 	sched_perf_drain();
 	err = row_for(path, &row, &at);
 	if (!err && !row->store && !row->word && !row->set)
@@ -437,7 +441,7 @@ int tree_write_as(const char *path, const char *text, size_t n, int truncate,
 	return err;
 }
 
-/* A line of what AGENT_LIST answers. */
+/* Put a line of AGENT_LIST's reply. */
 static void list_line(void *arg, const char *name, const struct tree_row *row)
 {
 	struct seq_buf *s = arg;

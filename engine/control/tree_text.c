@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tree of control files as text in the area (struct area_files), for reading and listing when
- * the process is stopped, hangs or is dead. Owns the table AREA_FILES; it is written anew after
- * each write to a control file, under the tree's lock, which costs some 20 us and no hook anything.
- * A reader outside sees by `gen` that it read while we wrote. Files of a CPU have one row for all
- * CPUs, without text: their contents, and the options', are in the area's own tables.
- * fork: the child's area begins with none and gets its own. Tests: tests/engine/fire/control.
+ * the process is stopped, hangs or is dead. Owns the table AREA_FILES. It is written again after
+ * each write to a control file, under the tree lock. That costs some 20 us, and costs the hooks
+ * nothing. A reader finds by `gen` that the text changed while it read. Files of a CPU have one row
+ * for all CPUs, without text: their contents, and the options', are in other tables of the area.
+ * fork: the child's area begins empty and gets a text of its own. Tests: tests/engine/fire/control.
  */
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
@@ -30,7 +30,7 @@ static void put_octal(struct seq_buf *s, uint32_t mode)
 	seq_putc(s, (char)('0' + (mode & 7)));
 }
 
-/* Whether its text follows its line. */
+/* Whether the file's text follows its line. */
 static int has_text(const struct tree_row *row)
 {
 	return row->kind == TREE_ENGINE && tree_row_reads(row) && !row->unmirrored &&
@@ -54,7 +54,7 @@ static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char
 	return size_at;
 }
 
-/* The bytes from @text_at on are the line's text; one of more than @most is left out. */
+/* Fill in the size of the text from @text_at on; drop a text of more than @most bytes. */
 static void put_size(struct seq_buf *s, size_t size_at, size_t text_at, size_t most)
 {
 	size_t n = s->len - text_at, i;
@@ -109,7 +109,7 @@ static void put_options(struct seq_buf *s, const struct trace_array *tr, const s
 			put_line(s, row, name);
 }
 
-/* Texts of at most @most bytes. Return: whether all of it fitted. */
+/* Write all files whose text has at most @most bytes. Return: whether all fitted. */
 static int mirror_into(struct trace_array *tr, struct area_files *files, uint32_t room, size_t most)
 {
 	const struct tree_branch *const *b;
@@ -148,7 +148,7 @@ void tree_mirror(struct trace_array *tr)
 			t->count = room;
 			continue;
 		}
-		/* files whose text is not there, rather than no files */
+		/* list the files without any text, rather than nothing */
 		if (!most)
 			break;
 		most = most > SHORT_TEXT ? SHORT_TEXT : 0;
