@@ -47,9 +47,7 @@ static int function_set_option(struct trace_array *tr, enum area_option option, 
 		tr->with_stacks = (uint8_t)value;
 	else if (repeats) /* instances look at it, too */
 		tr->no_repeats = (uint8_t)value;
-	else if (
-		trace_array_is_top(
-			tr)) /* the others ask for each record */
+	else if (trace_array_is_top(tr)) /* the others ask for each record */
 		function_args = (uint32_t)value;
 	if (current)
 		err = ftrace_start(tr, RECORD_FUNCTION);

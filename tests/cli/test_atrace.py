@@ -112,7 +112,6 @@ def test_ends_before(w):
         pids = {int(pid) for pid in re.findall(r"tracing_mark_write: B\|(\d+)\|frame", out.decode())}
         assert pids == {p.pid}, (way, pids, p.pid)
     w.run("clean")
-    os.unlink(os.path.join(w.areas, "session.shop"))
 
 
 # It is attached to while it runs: all functions of the headers that have marked nothing until then work.
