@@ -53,7 +53,7 @@ static void cut_learn_printks(struct reader *r, uint32_t process)
 	r->printks = of(r)->in->printks;
 }
 
-/* It may have ended behind the cut, so it is not said. */
+/* Whether the process had ended at the cut is not known: it may have ended behind it. */
 static uint64_t cut_process_key(struct reader *r, uint32_t process, bool *ended)
 {
 	uint64_t key = of(r)->in->ops->process_key(of(r)->in, process, ended);
@@ -81,7 +81,7 @@ int reader_cut(struct reader *in, uint64_t from, uint64_t to, struct reader **ou
 					   in->ops->learn_printks ? cut_learn_printks : NULL,
 				   .process_key = in->ops->process_key ? cut_process_key : NULL};
 	c->reader.ops = ops;
-	/* what was open when the records began was so at another moment */
+	/* the bases are the calls open at the first record, not at the cut */
 	c->reader.bases = NULL;
 	c->reader.nr_bases = 0;
 	c->reader.bases_known = false;

@@ -19,7 +19,7 @@
 #define CHILD_SECONDS 10
 #define MAX_BAD	      32
 
-/* libtraceevent frees nothing of what this returns. */
+/* A name for libtraceevent, which does not free it. */
 static char *resolve(void *priv, unsigned long long *addr, char **module)
 {
 	const struct symbol *sym = symbols_find(priv, *addr);
@@ -37,7 +37,7 @@ struct tep_handle *formats_handle_new(struct symbols *s, unsigned int long_bytes
 
 	if (!tep)
 		return NULL;
-	/* its complaints about formats that it does not know would go to the terminal */
+	/* without this it prints warnings about unknown formats to the terminal */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(tep, (int)long_bytes);
 	/* the machines that vestige runs on are little-endian */
@@ -109,7 +109,7 @@ struct dat_field formats_field(const char *text, const char *name)
 	return f;
 }
 
-/* Where an array of words begins that reaches to the end of the record; 0 none. */
+/* The offset of an array of words that extends to the end of the record; 0: none. */
 static uint16_t formats_array(const char *text, const char *name)
 {
 	struct dat_field f = formats_field(text, name);
@@ -124,7 +124,7 @@ static bool has_name(const char *text, const char *prefix)
 	return p && strncmp(p + 6, prefix, strlen(prefix)) == 0;
 }
 
-/* ftrace:function is ours to decode. Return: whether it can be. */
+/* The fields of ftrace:function, which is decoded here. Return: whether all are there. */
 static bool take_function(struct dat_layout *layout, const char *text, long id)
 {
 	struct dat_field ip = formats_field(text, "ip");
@@ -139,7 +139,7 @@ static bool take_function(struct dat_layout *layout, const char *text, long id)
 	return true;
 }
 
-/* So is ftrace:print. */
+/* The same for ftrace:print. */
 static bool take_print(struct dat_layout *layout, const char *text, long id)
 {
 	struct dat_field ip = formats_field(text, "ip"), buf = formats_field(text, "buf");
@@ -152,7 +152,7 @@ static bool take_print(struct dat_layout *layout, const char *text, long id)
 	return true;
 }
 
-/* And so are ftrace:funcgraph_entry and funcgraph_exit. */
+/* The same for ftrace:funcgraph_entry; the next function is for funcgraph_exit. */
 static bool take_entry(struct dat_layout *layout, const char *text, long id)
 {
 	struct dat_field func = formats_field(text, "func"), depth = formats_field(text, "depth");
@@ -253,7 +253,9 @@ void formats_free(struct formats *f)
 	f->room = 0;
 }
 
-/* The child: a byte for each of @list that it has read well, from @first on. */
+/*
+ * The child: writes a byte for each of @list, from @first on, that it has parsed without a crash.
+ */
 static void read_in_child(struct tep_handle *tep, const struct format *const *list, size_t first,
 			  size_t nr, int fd)
 {
@@ -277,7 +279,7 @@ static void read_in_child(struct tep_handle *tep, const struct format *const *li
 	_exit(0);
 }
 
-/* How many of @list from @first on a child reads without ending; -errno when there is no child. */
+/* How many of @list from @first on a child parses before it crashes; -errno: there is no child. */
 static ssize_t try_in_child(struct tep_handle *tep, const struct format *const *list, size_t first,
 			    size_t nr)
 {
@@ -315,7 +317,7 @@ int formats_parse(const struct formats *f, struct tep_handle *tep, const bool *w
 		if (wanted[f->at[i].id])
 			list[nr++] = &f->at[i];
 	}
-	/* after this many bad ones the file is broken, and the rest is not tried in a child each */
+	/* after MAX_BAD crashes the file counts as broken, and no further child is made */
 	while (at < nr && bad < MAX_BAD && !ret) {
 		ssize_t good = try_in_child(tep, list, at, nr);
 

@@ -17,19 +17,18 @@ enum graph_event_type {
 };
 
 enum graph_event_flag {
-	GRAPH_TAIL = 1,	   /* ENTRY, LEAF: entered by a tail call */
-	GRAPH_UNWOUND = 2, /* EXIT, LEAF: it did not return */
-	GRAPH_NO_START =
-		4,	  /* EXIT: its entry is not in the trace: start is not known, and is end */
-	GRAPH_RETVAL = 8, /* EXIT, LEAF: retval is valid */
-	GRAPH_ARGS = 16,  /* ENTRY, LEAF: args is valid */
+	GRAPH_TAIL = 1,	    /* ENTRY, LEAF: entered by a tail call */
+	GRAPH_UNWOUND = 2,  /* EXIT, LEAF: it did not return */
+	GRAPH_NO_START = 4, /* EXIT: the trace has no entry of the call; start is equal to end */
+	GRAPH_RETVAL = 8,   /* EXIT, LEAF: retval is valid */
+	GRAPH_ARGS = 16,    /* ENTRY, LEAF: args is valid */
 };
 
 struct graph_event {
 	enum graph_event_type type;
 	uint32_t flags; /* enum graph_event_flag */
 	const struct record
-		*rec;	     /* when, where and who; of a LEAF its entry. Borrowed, as merge's */
+		*rec;	     /* its record; for a LEAF the entry's. Borrowed, as from merge.h */
 	uint64_t lost;	     /* records lost on this CPU just before this event */
 	uint64_t ip;	     /* the function's entry */
 	uint64_t start, end; /* of the call; ENTRY: start alone */
@@ -37,7 +36,7 @@ struct graph_event {
 	const void *args; /* see record_arg(); borrowed as the event is */
 	uint32_t depth;	  /* calls around it */
 	uint32_t overrun;
-	uint32_t stack; /* a number of its own for each stack in the trace; 0: the thread's own */
+	uint32_t stack; /* a number that is unique in the trace; 0: the thread's own stack */
 };
 
 #endif

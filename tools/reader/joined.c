@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See joined.h. Its head is a copy of the first reader's. Tests: tests/unit/test_joined.c, tests/cli/test_buffers.py. */
+/*
+ * See joined.h. Its head is a copy of the first reader's. Tests: tests/unit/test_joined.c,
+ * tests/cli/test_buffers.py.
+ */
 #include "tools/reader/joined.h"
 
 #include <errno.h>
@@ -12,7 +15,7 @@
 struct stream {
 	struct reader *of;
 	unsigned int buffer, cpu;
-	uint64_t lost; /* before the marks that were left out since the last record */
+	uint64_t lost; /* lost records before the marks that were left out since the last record */
 };
 
 struct joined {
@@ -110,7 +113,7 @@ static const struct reader_ops ops = {.read = joined_read,
 				      .rewind = joined_rewind,
 				      .process_key = joined_process_key};
 
-/* Its streams and facts are the joined reader's, too. @buffer: 0: the first one, of which the rest is. */
+/* Add the streams and facts of a buffer to the joined reader. @buffer: 0: the first one. */
 static void add(struct joined *j, struct reader *more, unsigned int buffer)
 {
 	struct reader *r = &j->reader;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of fields in Perfetto's trace, which the import reads and the export writes: of
+ * Field numbers of Perfetto's trace, which the import reads and the export writes. Source:
  * protos/perfetto/trace/, described at perfetto.dev/docs/reference/trace-packet-proto.
  */
 #ifndef VESTIGE_TOOLS_PERFETTO_FIELDS_H
@@ -36,7 +36,7 @@ enum perfetto_event {
 };
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
 
-/* Category of the events of ours that are but an end of a flow. */
+/* The category of our events that have no other purpose than to begin or end a flow. */
 #define PERFETTO_FLOW_CATEGORY "flow"
 
 #endif

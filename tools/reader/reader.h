@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stream of records that every front end reads, from any source. An area (of a live or a dead
- * process), a spool and a trace.dat give the same stream; the kernel's tracefs joins.
+ * A reader gives the records of any source in one form: an area (of a live or a dead process), a
+ * spool, a trace.dat, or a trace of another tool.
  *
- * A reader has one stream a CPU, each ordered by time; merge.h makes one of them. Addresses are
- * those of a trace.dat (see symbols.h), stamps are nanoseconds of CLOCK_MONOTONIC unless
- * `ts_is_ns` says otherwise.
+ * A reader has one stream a CPU, each ordered by time; merge.h merges them. Addresses are in the
+ * address space of a trace.dat (see symbols.h). Stamps are nanoseconds of CLOCK_MONOTONIC, unless
+ * `ts_is_ns` is false or `clock` names another clock.
  *
  * A reader is used by one thread at a time; two readers do not share anything.
  */
@@ -30,50 +30,52 @@ struct tep_handle;
 struct formats;
 struct printks;
 
-/* Begins the texts that `record -k` writes into the kernel's buffer to compare its clock with ours. */
 /* The name that `record -k` gives to the buffer of the kernel's records. */
 #define READER_KERNEL_BUFFER "kernel"
 
+/*
+ * `record -k` writes marks that begin so into the kernel's buffer, to compare its clock with ours.
+ */
 #define READER_CLOCK_MARK "vestige clock "
 
-/* For struct record.lost: records were lost, the number is not known. */
+/* For record.lost: records were lost, but the number is not known. */
 #define RECORD_LOST_UNKNOWN UINT64_MAX
 
-/* The additional data of a record of a graph kind beyond the ring's own: struct record.graph. */
+/* Flags of record.graph: which data a record has that the ring's own records do not have. */
 enum record_graph {
 	/*
-	 * It was a funcgraph_entry or funcgraph_exit of a trace.dat: it has depth (and duration,
-	 * overrun), `task` is the number of its stack, 0 the thread's own, and each call has an
-	 * EXIT, a RECORD_TAIL too.
+	 * It comes from a funcgraph_entry or funcgraph_exit of a trace.dat. It has depth (and
+	 * duration, overrun). `task` is the number of its stack, 0 the thread's own. Each call has
+	 * an EXIT, also one with RECORD_TAIL.
 	 */
 	RECORD_GRAPH_DEPTH = 1,
-	/* EXIT: retval is set, the register of the result, whatever the function returns. */
+	/* EXIT: retval is set to the result register, also if the function returns void. */
 	RECORD_GRAPH_RETVAL = 2,
 	/* EXIT of a call that did not return. */
 	RECORD_GRAPH_UNWOUND = 4,
-	/* EXIT whose entry was not seen: duration is 0. */
+	/* EXIT without an entry in the trace: duration is 0. */
 	RECORD_GRAPH_NO_START = 8,
 	/* EXIT of a call that has no entry because of tracing_thresh; DEPTH too. */
 	RECORD_GRAPH_ALONE = 16,
 	/* ENTRY, FUNCTION: args is set. */
 	RECORD_GRAPH_ARGS = 32,
-	/* Of a further buffer, any kind: `process` is its, and overrun is unknown. record_buffer() */
+	/* Any kind: the record is of a further buffer (record_buffer()); overrun is unknown. */
 	RECORD_OF_FURTHER = 64,
 };
 
 /*
- * A record. A RECORD_RETURN of the ring is a RECORD_EXIT here, with its retval and alone;
- * RECORD_ENTRY_ARGS, RECORD_EXIT_VALUE and RECORD_FUNCTION_ARGS are the kinds without values, with
- * args or retval set. Other fields are 0, except ip: for RECORD_UNWOUND and RECORD_STACK it is the
- * record's number.
+ * A record. A reader converts kinds of the ring: RECORD_RETURN becomes RECORD_EXIT with RETVAL and
+ * ALONE; RECORD_ENTRY_ARGS, RECORD_EXIT_VALUE and RECORD_FUNCTION_ARGS become the kinds without
+ * values, with args or retval set. Fields without a meaning for a kind are 0, except ip: for
+ * RECORD_UNWOUND and RECORD_STACK it is the record's number.
  */
 struct record {
 	/* ns, or units of the reader's clock */
 	uint64_t ts;
 	/*
 	 * RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry. RECORD_PRINT: the writing
-	 * function, SYMBOLS_MARK_ADDR for a mark of ours. RECORD_EVENT: 0, or the function that has
-	 * the name that another tool's file gives the event.
+	 * function, SYMBOLS_MARK_ADDR for a mark of ours. RECORD_EVENT: 0, or a symbol's address
+	 * whose name is the event's name in another tool's file.
 	 */
 	uint64_t ip;
 	union {
@@ -106,14 +108,14 @@ struct record {
 		const void *args;
 	};
 	union {
-		/* Which of the reader's processes: its stacks have numbers of its own. */
+		/* A number for the process in this reader; stacks are numbered by process. */
 		uint32_t process;
 		uint32_t overrun; /* RECORD_GRAPH_DEPTH, RECORD_EXIT */
 	};
-	uint32_t task; /* of several threads that had this pid, which: see page_head.task */
+	uint32_t task; /* tells threads apart that had the same pid: see page_head.task */
 };
 
-/* The @i-th register of arguments, of a record that has RECORD_GRAPH_ARGS. */
+/* Argument register @i, from 0, of a record with RECORD_GRAPH_ARGS. @args: its args. */
 static inline uint64_t record_arg(const void *args, unsigned int i)
 {
 	uint64_t v;
@@ -122,16 +124,21 @@ static inline uint64_t record_arg(const void *args, unsigned int i)
 	return v;
 }
 
-/* Added to the number of a further buffer it is its records' `process`: their calls have stacks of their own. */
+/*
+ * `process` of the records of a further buffer is this plus the buffer's number, so their calls
+ * have stacks of their own.
+ */
 #define RECORD_FURTHER_PROCESS 0x80000000u
 
-/* Which buffer of reader_join()'s a record is of: 0 the first one, else a number of reader_buffer_name(). */
+/*
+ * The buffer of a joined reader's record: 0 the first one, else a number for reader_buffer_name().
+ */
 static inline unsigned int record_buffer(const struct record *rec)
 {
 	return rec->graph & RECORD_OF_FURTHER ? rec->process - RECORD_FURTHER_PROCESS : 0;
 }
 
-/* The process of a record's thread; 0: a further buffer does not say it. */
+/* The process of a record's thread; 0: not known, in a further buffer. */
 static inline uint32_t record_process(const struct record *rec)
 {
 	return record_buffer(rec) ? 0 : rec->process;
@@ -147,10 +154,10 @@ struct reader_cpu_stats {
 	uint64_t now_ts;	 /* ns, when the statistics were taken */
 	uint64_t dropped_events; /* refused, the buffer was full and did not overwrite */
 	uint64_t read_events;	 /* taken out by a reader */
-	uint64_t lost_at_end;	 /* of the losses: after the last record, so that none tells them */
+	uint64_t lost_at_end;	 /* losses after the last record, which are in no record.lost */
 };
 
-/* The sum of two numbers of lost records, each of which may be RECORD_LOST_UNKNOWN. */
+/* The sum of two counts of lost records, each of which may be RECORD_LOST_UNKNOWN. */
 static inline uint64_t record_lost_sum(uint64_t a, uint64_t b)
 {
 	return a > RECORD_LOST_UNKNOWN - b ? RECORD_LOST_UNKNOWN : a + b;
@@ -169,34 +176,34 @@ struct record_base {
 	uint32_t reserved;
 };
 
-/* A stack of a trace.dat whose program has ended: its calls that have no exit end there. */
+/* The end of a stack in a trace.dat, with its program: calls without an exit end at `ts`. */
 struct record_end {
-	uint32_t stack; /* its number, `task` of its records; 0: the own one of thread @pid */
+	uint32_t stack; /* its number, `task` of its records; 0: thread @pid's own */
 	int32_t pid;
 	uint64_t ts;
 };
 
-/* The stretch that a tracer of latencies keeps; addresses of code are a trace.dat's. */
+/* The maximum latency that a latency tracer has found; addresses are as in records. */
 struct reader_latency {
 	struct area_latency of;
 	uint64_t begin_ts;  /* when it began, as record.ts */
-	char lock_name[64]; /* of the variable that it is, with its offset there; "": not known */
+	char lock_name[64]; /* the lock's variable, and the offset in it; "": not known */
 };
 
 struct reader;
 
 /*
- * Records of one CPU that follow one another: `recs`, or, where that is NULL, graph records of the
- * ring (RECORD_ENTRY, _TAIL, _EXIT, _UNWOUND, _STACK) of one thread by columns, which costs a
- * tenth.
+ * Successive records of one CPU. They are in `recs`; or, if that is NULL, they are graph records of
+ * the ring (RECORD_ENTRY, _TAIL, _EXIT, _UNWOUND, _STACK) of one thread in columns, which take a
+ * tenth of the time.
  */
 struct run {
 	unsigned int nr;
 	const struct record *recs;
 	const uint64_t *ts;
-	const uint32_t *words;	   /* upper half of the head word: id, kind above it; id is good */
+	const uint32_t *words;	   /* upper half of the head word: kind and a valid id */
 	const uint64_t *functions; /* by id: ip */
-	struct record head;	   /* the fields that all share; lost is before the first one */
+	struct record head;	   /* the fields that all share; lost: before the first record */
 };
 
 #define RECORD_RUN_KIND(word)	  ((word) >> (RECORD_KIND_SHIFT - 32))
@@ -214,31 +221,31 @@ struct reader_ops {
 	/* Free the reader and all data borrowed from it. */
 	void (*close)(struct reader *r);
 	/*
-	 * Begin all CPUs again. Of a live process the second reading may have lost some of the
-	 * first. NULL: this source can be read once. Return: 0 or -errno with fail() set.
+	 * Begin again with all CPUs. Of a live process, records of the first reading may have been
+	 * overwritten. NULL: this source can be read once. Return: 0 or -errno with fail() set.
 	 */
 	int (*rewind)(struct reader *r);
 	/*
-	 * The same as read(), by runs; both may be used in turn. NULL: there is no such way.
-	 * @out: is borrowed until the next read of this CPU.
+	 * The same as read(), by runs; both may be used in turn. NULL: use read().
+	 * @out: borrowed until the next read of this CPU.
 	 * Return: 1; 0 at the end; -errno with fail() set.
 	 */
 	int (*read_run)(struct reader *r, unsigned int cpu, struct run *out);
 	/*
-	 * From now on each graph record has its depth, if it can: for a caller that does not read
-	 * all CPUs. Before the first read. NULL: it is so already, or cannot be.
+	 * Give each graph record its depth, where possible: for a caller that does not read all
+	 * CPUs. Call it before the first read. NULL: records have it already, or cannot have it.
 	 */
 	void (*find_depths)(struct reader *r);
 	/*
-	 * Look whether @process, of a record, has printed formats that are not in printks yet.
-	 * NULL: it has ended.
+	 * Add formats that @process has used for printing since, to printks. @process: of a record.
+	 * NULL: not needed, as the source does not grow.
 	 */
 	void (*learn_printks)(struct reader *r, uint32_t process);
 	/*
-	 * What the images of one process have in common: exec() puts one in another's place.
-	 * @process: of a record. @ended: set to whether the process had ended when the recording
-	 * did; false where that is not known. Return: a number that other processes do not have;
-	 * 0 it is not known. NULL: it is known of none.
+	 * A key of a process that is the same for all its images (exec starts a new one).
+	 * @process: of a record. @ended: set to whether the process had ended at the end of the
+	 * recording; false if that is not known. Return: a number that no other process has; 0: it
+	 * is not known. NULL: it is not known for any process.
 	 */
 	uint64_t (*process_key)(struct reader *r, uint32_t process, bool *ended);
 };
@@ -249,7 +256,7 @@ struct reader {
 	unsigned int nr_cpus;	     /* streams; CPU ids are 0 .. nr_cpus - 1 */
 	unsigned int nr_cpus_online; /* for the `#P:` of the header */
 	bool ts_is_ns;
-	uint32_t subbuf_kb;	  /* as trace_pipe_raw is wanted; 0: 4 */
+	uint32_t subbuf_kb;	  /* KiB of a sub-buffer of trace_pipe_raw; 0: 4 */
 	bool overwrite;		  /* the buffer overwrote its oldest records when full */
 	bool graph;		  /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
 	bool values;		  /* some have arguments or results */
@@ -258,47 +265,52 @@ struct reader {
 	char tracer[32];	  /* current_tracer, "nop" if unknown */
 	char uname[256];	  /* "Linux host release machine" */
 	char cmdline[256];	  /* of the traced program, "" unknown */
-	uint64_t options_flipped; /* trace_options that are not as at first: reader_option() */
+	uint64_t options_flipped; /* trace_options that differ from the default: reader_option() */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, 0 unknown */
-	/* Set by the caller, for a trace.dat of it: options DATE and OFFSET; 0: it has none. */
+	/* Options DATE and OFFSET of a trace.dat that is made of it, set by the caller; 0: none. */
 	uint64_t date_us;
 	int64_t ts_offset_ns;
 	struct symbols *symbols;
 	struct prototypes *prototypes;	/* from the source, see prototype.h; NULL: none */
 	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
-	uint8_t long_bytes;	/* of a long in its events: 4 or 8; 0: they are ours, of 8 */
+	uint8_t long_bytes;	/* size of a long in its events: 4 or 8; 0: our own events, 8 */
 	struct tep_handle *tep; /* formats of RECORD_EVENT; NULL when there is none */
 	/*
-	 * The facts about stacks that need a whole reading; bases_known: they are known without
-	 * one.
+	 * Facts about stacks that otherwise need a reading of all records; bases_known: they are
+	 * known without.
 	 */
 	struct record_base *bases;
 	size_t nr_bases;
 	bool bases_known;
 	struct record_end *ends; /* by stack, then pid; of a trace.dat alone */
 	size_t nr_ends;
-	bool leaves_unknown;	       /* which calls are leaves has to be asked of find_depths() */
+	bool leaves_unknown; /* only after find_depths() it is known which calls are leaves */
 	const struct formats *formats; /* their texts; NULL none */
-	/* Of pages: reading fails with EINTR once another thread has set it; NULL: it goes on.
-	 * Borrowed. */
+	/*
+	 * A reader of pages fails with EINTR once another thread has set it; NULL: never.
+	 * Borrowed.
+	 */
 	const atomic_bool *stop;
-	const struct reader_latency *latency; /* NULL: the records are no stretch */
+	const struct reader_latency *latency; /* NULL: the records are not a latency tracer's */
 	/* Of a trace.dat: the name of its buffer, "" the top one. Borrowed; NULL is "". */
 	const char *buffer;
 	/*
-	 * A trace.dat's other buffers, by time beside these records: those of `record -k` and of
-	 * instances. They have no tables of their own, and are closed with this reader. reader_join()
-	 * makes one reader of all.
+	 * A trace.dat's other buffers, of the same time: those of `record -k` and of instances.
+	 * They have no tables of their own, and are closed with this reader. reader_join() makes
+	 * one reader of all.
 	 */
 	struct reader **further;
 	unsigned int nr_further;
-	/* A buffer that holds a text in place of records: it is in no reader. NULL: there is none. Borrowed. */
+	/*
+	 * The name of a buffer that holds a text, not records, and has no reader; NULL: none.
+	 * Borrowed.
+	 */
 	const char *text_buffer;
-	const struct printks *printks; /* what bprint and bputs of ours name; NULL none */
+	const struct printks *printks; /* texts of our bprint and bputs; NULL none */
 };
 
-/* How the traced process wants it printed. */
+/* Whether an option of the traced process is on. */
 static inline bool reader_option(const struct reader *r, enum area_option o)
 {
 	return area_option_on(r->options_flipped ^ AREA_OPTIONS_DEFAULT, o);
@@ -310,7 +322,7 @@ static inline int reader_read(struct reader *r, unsigned int cpu, struct record 
 	return r->ops->read(r, cpu, out, max);
 }
 
-/* The records that were lost after the last one of each CPU. @cpus: of these, NULL all. */
+/* How many records were lost after the last one, of all CPUs. @cpus: only these; NULL: all. */
 static inline uint64_t reader_lost_at_end(const struct reader *r, const bool *cpus)
 {
 	uint64_t sum = 0;
@@ -328,8 +340,8 @@ static inline void reader_close(struct reader *r)
 }
 
 /*
- * reader_open() - open whatever @path is: a trace.dat, a spool, an area, or a trace of another
- * tool (tools/import).
+ * reader_open() - open a file of any known format: a trace.dat, a spool, an area, or a trace of
+ * another tool (tools/import).
  * @path: the file.
  * @out: on success the reader, to be closed with reader_close().
  * Return: 0 or -errno with fail() set: ENOENT, EACCES, EINVAL (none of the formats), EPROTO (a
@@ -370,7 +382,7 @@ int reader_open_import(const char *path, struct reader **out);
  */
 int reader_open_spool_tables(const char *path, struct reader **out);
 
-/* Areas among which those of a killed recorder's processes may be. */
+/* Areas, some of which may be of the processes that a killed recorder has recorded. */
 struct spool_areas {
 	const char *const *paths;
 	unsigned int nr;
@@ -378,26 +390,27 @@ struct spool_areas {
 };
 
 /*
- * reader_open_spool_areas() - a spool, and where it has no end also what its processes' areas still have:
- * the records that the recorder had not fetched. Return: as reader_open_spool().
+ * reader_open_spool_areas() - a spool. If it is incomplete, also the records that the recorder had
+ * not fetched and that are still in the areas. Return: as reader_open_spool().
  */
 int reader_open_spool_areas(const char *path, const struct spool_areas *areas, struct reader **out);
 
 /*
  * reader_open_areas() - several areas as one stream, in order of time.
- * @nr: at least 1; of several, areas that are gone are left out. Return: as reader_open().
+ * @nr: at least 1; if it is more, areas that are gone are left out. Return: as reader_open().
  */
 int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out);
 
 /*
- * Whether a tracer of latencies is on in an area: the snapshot is then the stretch that it keeps.
+ * Whether a latency tracer is on in an area: the snapshot is then the records of its maximum
+ * latency.
  */
 bool reader_keeps_latency(struct reader *r);
 
-/* Their snapshots, in place of the live records. *@allocated: one of them has memory for it. */
+/* The snapshots of several areas. *@allocated: one of them has memory for a snapshot. */
 int reader_open_snapshots(const char *const *paths, unsigned int nr, struct reader **out,
 			  bool *allocated);
-/* The same; ENOENT: none of them has memory for it. */
+/* The same; -ENOENT: none of them has memory for a snapshot. */
 int reader_open_taken_snapshots(const char *const *paths, unsigned int nr, struct reader **out);
 
 #endif

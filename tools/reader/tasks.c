@@ -11,7 +11,7 @@
 struct tasks {
 	struct task *at;
 	size_t nr, room;
-	bool knows_traced; /* of some it is said that they were traced */
+	bool knows_traced; /* tasks_trace() was called */
 };
 
 struct tasks *tasks_new(void)

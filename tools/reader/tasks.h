@@ -12,7 +12,7 @@
 struct task {
 	int32_t pid;
 	int32_t tgid; /* 0 unknown */
-	bool traced; /* a thread of a process that was traced; others only appear in records, as wakers for example */
+	bool traced; /* of a traced process; other threads only appear in records, such as wakers */
 	char comm[TASK_COMM_BYTES];
 };
 
@@ -29,7 +29,7 @@ void tasks_free(struct tasks *t);
  */
 int tasks_set(struct tasks *t, int32_t pid, int32_t tgid, const char *comm);
 
-/* It is a thread of a process @tgid that was traced. Return: 0 or -ENOMEM. */
+/* Mark a thread as one of the traced process @tgid. Return: 0 or -ENOMEM. */
 int tasks_trace(struct tasks *t, int32_t pid, int32_t tgid);
 
 /* The thread's name; "<idle>" for 0, "<...>" if it is not known. Borrowed. */
@@ -41,7 +41,7 @@ bool tasks_has_comm(const struct tasks *t, int32_t pid);
 /* The thread's process; 0 if it is not known. */
 int32_t tasks_tgid(const struct tasks *t, int32_t pid);
 
-/* Whether a thread is of a traced process; true of all where the source does not say. */
+/* Whether a thread is of a traced process; true for all threads if the source has no such data. */
 bool tasks_traced(const struct tasks *t, int32_t pid);
 
 /* How many there are, and the i-th in order of pid. */
