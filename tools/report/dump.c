@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dump.h. The file was opened and checked by tools/dat before; here its pieces are printed in
- * trace-cmd's order: version 6 has them one after the other, of version 7 the options are first and the
- * pieces last to first. Tests: tests/cli/test_dump.py.
+ * See dump.h. tools/dat has opened and checked the file before. The pieces are printed in
+ * trace-cmd's order: in version 6 as they follow one another; in version 7 first the options, then
+ * the pieces from the last to the first. Tests: tests/cli/test_dump.py.
  */
 #include "tools/report/dump.h"
 
@@ -22,7 +22,7 @@
 #define MAX_SECTIONS 4096u
 
 struct section {
-	uint64_t at, bytes; /* of its head; of what follows that */
+	uint64_t at, bytes; /* offset of its head; bytes of the data behind that */
 	uint32_t description;
 	uint16_t id, flags;
 	uint32_t packed, unpacked; /* of a compressed one */
@@ -37,11 +37,11 @@ struct dump {
 	size_t nr_sections, sections_room;
 	char *strings; /* their descriptions: of all sections of strings */
 	uint64_t strings_bytes;
-	size_t *groups; /* where each section's begin in it */
+	size_t *groups; /* offset in strings of each section's */
 	size_t nr_groups, groups_room;
 };
 
-/* Bytes of a file's text up to a NUL, and a newline. */
+/* Print a file's text, @n bytes or up to a NUL, and a newline. */
 static void put_text(struct out *o, const char *text, uint64_t n)
 {
 	out_safe_lines(o, text, strnlen(text, n));
@@ -77,7 +77,7 @@ static int add_strings(struct dump *p, struct cursor *c, const struct section *s
 	return 0;
 }
 
-/* The sections of version 7 follow one another. Return: 0 or -errno with fail() set. */
+/* Find the sections of version 7, from offset @at on. Return: 0 or -errno with fail() set. */
 static int find_sections(struct dump *p, uint64_t at)
 {
 	struct dat_reader *d = p->d;
@@ -93,7 +93,7 @@ static int find_sections(struct dump *p, uint64_t at)
 		s.description = cursor_u32(&c);
 		s.bytes = cursor_u64(&c);
 		if (c.bad || s.bytes > c.end - c.pos || s.id > DAT_BUFFER_TEXT)
-			break; /* what is behind is not the format's */
+			break; /* behind this there are no more sections */
 		if (s.flags & DAT_SECTION_COMPRESSED && s.id != DAT_BUFFER &&
 		    s.id != DAT_BUFFER_TEXT) {
 			s.packed = cursor_u32(&c);
@@ -156,7 +156,7 @@ static void put_head(struct dump *p, const char *path)
 			   d->compressor, d->compressor_version);
 }
 
-/* --all: how the sections lie. */
+/* --all: the offsets and sizes of the sections. */
 static void put_sections(struct dump *p)
 {
 	const char *at = p->strings;

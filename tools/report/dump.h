@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace.dat holds besides records, as `trace-cmd dump` prints it. */
+/* The contents of a trace.dat other than its records, as `trace-cmd dump` prints them. */
 #ifndef VESTIGE_TOOLS_REPORT_DUMP_H
 #define VESTIGE_TOOLS_REPORT_DUMP_H
 
@@ -14,8 +14,8 @@ struct dump_options {
 
 /*
  * dump_print() - print it on stdout.
- * @path: a trace.dat. Return: 0 or -errno with fail() set. A reader of stdout that goes away has
- * seen enough: 0.
+ * @path: a trace.dat. Return: 0 or -errno with fail() set. If the reader of stdout goes away, that
+ * is no error: 0.
  */
 int dump_print(const char *path, const struct dump_options *o);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See hist.h; the form is that of trace-cmd hist. A record's callers are those of the kernel_stack or
- * user_stack behind it, or else the calls of its thread that functions' records show to be open. Memory: a
- * row each chain of callers. Tests: tests/cli/test_hist.py.
+ * See hist.h; the form is that of trace-cmd hist. The callers of a record are in the kernel_stack
+ * or user_stack behind it. Without one they are the open calls of its thread, from function
+ * records. Memory: a row for each chain of callers. Tests: tests/cli/test_hist.py.
  */
 #include "tools/report/hist.h"
 
@@ -26,15 +26,15 @@
 /* A name in a chain, and its callers. */
 struct node {
 	const char *name;
-	char own[32];  /* where no symbol has it */
-	int32_t pid;   /* of a top one */
-	bool is_event; /* of a top one */
+	char own[32];  /* its name if there is no symbol */
+	int32_t pid;   /* of a node at the top */
+	bool is_event; /* of a node at the top */
 	uint64_t count;
 	struct node **callers;
 	size_t nr, room;
 };
 
-/* The calls of a thread that are open, and its record that waits for its stack. */
+/* The open calls of a thread, and its last record while it is not known if a stack follows. */
 struct thread {
 	int64_t key; /* pid; of the idle tasks, which share pid 0, -1 - CPU */
 	int32_t pid;
@@ -45,7 +45,7 @@ struct thread {
 
 struct hist {
 	bool all;
-	struct node top; /* whose callers are the rows */
+	struct node top; /* its `callers` are the rows */
 	struct thread *threads;
 	size_t nr_threads, threads_room;
 	uint64_t count;
@@ -152,7 +152,7 @@ static int count_event(struct hist *h, struct report_file *f, struct thread *t,
 	return count(h, child(&h->top, name, h->all ? 0 : t->pid, true), f, frames, nr);
 }
 
-/* An event that no stack follows has the calls that are open. */
+/* Count the waiting event of a thread, with the open calls, since no stack has followed. */
 static int settle(struct hist *h, struct report_file *f, struct thread *t)
 {
 	return t->waits ? count_event(h, f, t, t->at, t->depth) : 0;
@@ -279,7 +279,7 @@ static void set_bar(struct print *p, unsigned int column, char c)
 		p->bars[column] = c;
 }
 
-/* Whether all of it was called in one way. */
+/* Whether there is one chain of callers for all. */
 static bool is_single(const struct node *n)
 {
 	for (; n->nr; n = n->callers[0])

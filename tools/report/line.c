@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See line.h. libtraceevent and its plug-ins make the text of an event; what `trace-cmd` prints
- * itself (calls, stacks, raw data) is made here, and so are the texts of the commonest events, which
- * line_fast.c compiles: libtraceevent takes 1 to 5 us for one of them.
+ * See line.h. libtraceevent and its plug-ins make the text of most events, in 1 to 5 us. This file
+ * makes the texts that `trace-cmd` prints itself (calls, stacks, raw data). line_fast.c makes the
+ * texts of the most common events.
  *
- * libtraceevent trusts a record to be as its format says. So it gets a copy with zeros behind, and
- * only where all fields lie inside. Control bytes are printed as \xNN. Tests: tests/cli/test_report.py
- * against trace-cmd's text of recordings of three kernels.
+ * libtraceevent trusts a record to match its format. So it gets a copy of the record with zeros
+ * behind it, and only if all fields lie inside. Control bytes are printed as \xNN. Tests:
+ * tests/cli/test_report.py against trace-cmd's text of recordings of three kernels.
  */
 #include "tools/report/line.h"
 
@@ -48,7 +48,7 @@ struct line_event {
 	struct dat_field func, depth, calltime, rettime, caller, id, buf;
 };
 
-/* What a line begins with: a thread's name and number. */
+/* The text at the start of a line: a thread's name and pid. */
 struct comm {
 	int32_t pid;
 	uint8_t bytes, known;
@@ -97,7 +97,7 @@ static const struct symbol *function_at(const struct line *l, uint64_t addr)
 	return s && s->addr < l->end ? s : NULL;
 }
 
-/* libtraceevent frees nothing of what this returns. */
+/* A name for libtraceevent, which does not free it. */
 static char *resolve(void *priv, unsigned long long *addr, char **module)
 {
 	const struct symbol *s = function_at(priv, *addr);
@@ -218,7 +218,9 @@ static struct dat_field field_of(const struct tep_event *ev, const char *name)
 	return (struct dat_field){.offset = (uint16_t)f->offset, .bytes = (uint16_t)f->size};
 }
 
-/* The longest that a record must be for its fields; arrays at the end may be cut (a stack's). */
+/*
+ * The least size of a record that has all its fields; an array at the end may be cut (a stack's).
+ */
 static void measure(struct line_event *e)
 {
 	const struct tep_format_field *lists[] = {e->ev->format.common_fields,
@@ -248,7 +250,7 @@ static const char *function_name(void *arg, uint64_t addr)
 	return s ? s->name : NULL;
 }
 
-/* How trace-cmd prints some of the system ftrace. */
+/* Choose trace-cmd's own form for some events of the system ftrace. */
 static void choose_body(struct line *l, struct line_event *e)
 {
 	static const struct {
@@ -394,7 +396,7 @@ static char *put_blanks(char *p, int n)
 	return p;
 }
 
-/* Its thread's name and number; plug-ins learn some names while records are printed. */
+/* The name and pid of a thread; plug-ins learn some names while records are printed. */
 static const struct comm *comm_of(struct line *l, int32_t pid)
 {
 	struct comm *c = &l->comms[((uint32_t)pid * 2654435761u) >> 22 & (COMM_SLOTS - 1)];
@@ -509,7 +511,7 @@ static void put_duration(struct out *o, uint64_t ns)
 
 static void put_depth(struct out *o, uint64_t depth)
 {
-	/* a depth of a damaged record is no reason to print for ever */
+	/* the limit is for damaged records */
 	for (uint64_t i = 0; i < depth && i < 1000; i++)
 		out_write(o, "  ", 2);
 }
@@ -630,7 +632,7 @@ static void put_tep(struct line *l, struct out *o, const struct line_event *e,
 		out_safe_lines(o, l->seq.buffer, n);
 }
 
-/* The first records of an event: its compiled text has to be libtraceevent's. */
+/* The first records of an event: check that the text of line_fast.h equals libtraceevent's. */
 static void put_compared(struct line *l, struct out *o, struct line_event *e,
 			 const struct record *rec)
 {

@@ -50,7 +50,7 @@ static struct line_expr *field_expr(const struct tep_format_field *field)
 	return e;
 }
 
-/* A number of the format's text. */
+/* Is @arg a constant? */
 static bool is_const(const struct tep_print_arg *arg, uint64_t *v)
 {
 	char *end;
@@ -119,7 +119,7 @@ static uint64_t cast_mask(struct tep_event *ev, const char *type)
 	return 0;
 }
 
-/* NULL: it is something else, or memory is short. */
+/* Convert @arg. NULL: it is not supported, or memory is short. */
 static struct line_expr *expr_of(struct tep_event *ev, const struct tep_print_arg *arg, int depth)
 {
 	struct line_expr *e = NULL;
@@ -137,7 +137,7 @@ static struct line_expr *expr_of(struct tep_event *ev, const struct tep_print_ar
 		return field_expr(line_field(ev, arg->field.name));
 	if (arg->type == TEP_PRINT_TYPE) {
 		v = cast_mask(ev, arg->typecast.type);
-		/* a field that is as short as a long of 4 bytes stays what it is */
+		/* a cast to a long of 4 bytes does not change a field of at most 4 bytes */
 		if (!v && arg->typecast.item->type == TEP_PRINT_FIELD &&
 		    strstr(arg->typecast.type, "long")) {
 			struct tep_format_field *field =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See line_fast.h. An event's `print fmt` becomes a list of steps where it has only numbers
- * (line_expr.h), strings, and names of symbols and of flags; events with a plug-in are
- * line_plugin.h's. A format with anything else is left to libtraceevent. line.c prints the first
- * records of an event both ways and keeps this one only where they are equal.
+ * See line_fast.h. An event's `print fmt` is converted to a list of steps if it has only numbers
+ * (line_expr.h), strings, and names of values and of flags. line_plugin.h prints events that have a
+ * plug-in. Formats with anything else are left to libtraceevent. line.c prints the first records of
+ * an event in both ways and uses this one only if the texts are equal.
  * Tests: tests/cli/test_report.py.
  */
 #include "tools/report/line_fast.h"
@@ -42,7 +42,7 @@ struct step {
 	uint16_t offset, bytes; /* of the field; bytes 0: of expr */
 	struct line_expr *expr;
 	bool relative;
-	uint8_t size;  /* of the number as the format has it */
+	uint8_t size;  /* of the number by the format's conversion */
 	uint8_t width; /* the least number of digits */
 	bool zeros;    /* fill with zeros */
 	char *text;
@@ -81,7 +81,7 @@ static bool add_text(struct line_fast *f, const char *text, size_t bytes)
 	return s->text != NULL;
 }
 
-/* The step's number is @arg's. Return: whether it is understood. */
+/* Set the step's number to @arg. Return: false: @arg is not supported. */
 static bool take_number(struct line_fast *f, struct tep_event *ev, struct step *s,
 			const struct tep_print_arg *arg)
 {
@@ -130,7 +130,7 @@ static bool take_names(struct step *s, const struct tep_print_flag_sym *sym)
 	return true;
 }
 
-/* What `%s` of an argument is. */
+/* Add the step for `%s` with this argument. Return: false: it is not supported. */
 static bool add_string(struct line_fast *f, struct tep_event *ev, struct tep_print_arg *arg)
 {
 	struct tep_format_field *field;
@@ -185,7 +185,9 @@ static bool add_string(struct line_fast *f, struct tep_event *ev, struct tep_pri
 	return true;
 }
 
-/* One conversion behind its `%`. Return: what follows it; NULL: it is not known. */
+/*
+ * Add the conversion at @p, behind its `%`. Return: the text behind it; NULL: it is not supported.
+ */
 static const char *add_conversion(struct line_fast *f, struct tep_event *ev, const char *p,
 				  struct tep_print_arg *arg)
 {
@@ -370,7 +372,7 @@ static bool put_flags(const struct step *s, struct out *o, uint64_t v)
 {
 	bool any = false;
 
-	/* libtraceevent has its own ways with none, and with what is left */
+	/* without any known bit, or with unknown bits, libtraceevent prints other texts */
 	if (!v)
 		return false;
 	for (size_t i = 0; i < s->nr_names; i++) {
@@ -445,7 +447,7 @@ bool line_fast_put(struct line_fast *f, struct out *o, const struct record *rec)
 	size_t used;
 	bool good;
 
-	/* in one piece, so that what does not work out can be taken back */
+	/* in one piece, so that the text can be removed if a step fails */
 	out_room(o, OUT_BYTES / 4);
 	used = o->used;
 	if (rec->data_bytes > OUT_BYTES / 16)

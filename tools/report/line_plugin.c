@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See line_plugin.h. The texts are those of libtraceevent's plug-ins `function` and `sched_switch`;
- * the plug-in of scheduling also has libtraceevent learn names of threads, and so does this. Tests:
+ * See line_plugin.h. The texts are those of libtraceevent's plug-ins `function` and `sched_switch`.
+ * As the second plug-in does, this registers the names of threads in libtraceevent. Tests:
  * tests/cli/test_report.py.
  */
 #include "tools/report/line_plugin.h"
@@ -24,7 +24,7 @@ struct sched_fields {
 	uint8_t state_bytes;
 };
 
-/* Functions of a CPU, each called by the one before it, as far as their records show. */
+/* The chain of calls on a CPU, each function called by the one before it, from the records. */
 struct callers {
 	const char **at;
 	size_t nr, room;
@@ -40,10 +40,13 @@ struct line_plugin {
 	struct callers *callers; /* by CPU */
 	unsigned int nr_callers;
 	struct sched_fields sched;
-	int32_t *seen; /* threads whose name libtraceevent has */
+	int32_t *seen; /* threads whose names are registered */
 };
 
-/* Where a field of @bytes lies (0: a number of any size, whose size is set). */
+/*
+ * Set @offset of field @name. @bytes: its size; 0: a number of any size. Return: whether it is
+ * there.
+ */
 static bool at(struct tep_event *ev, const char *name, uint16_t *offset, int bytes)
 {
 	struct tep_format_field *field = tep_find_field(ev, name);
@@ -134,7 +137,7 @@ void line_plugin_free(struct line_plugin *f)
 	free(f);
 }
 
-/* `comm:pid [prio]`; libtraceevent learns the name, as its plug-in has it learn. */
+/* Print `comm:pid [prio]`, and register the name. */
 static bool put_task(const struct line_plugin *f, struct out *o, const unsigned char *comm,
 		     const unsigned char *pid, const unsigned char *prio)
 {
@@ -217,7 +220,7 @@ static bool callers_set(struct callers *c, size_t i, const char *name)
 	return true;
 }
 
-/* How deep a function is below those that were seen on its CPU: the plug-in's way. */
+/* The depth of a function in the chain of its CPU, computed as the plug-in does. */
 static size_t depth_below(struct line_plugin *f, unsigned int cpu, const char *parent,
 			  const char *name)
 {
@@ -257,7 +260,7 @@ static bool put_function(struct line_plugin *f, struct out *o, const struct reco
 
 	if (parent)
 		depth = depth_below(f, rec->cpu, parent, name);
-	/* its names are the file's, and so the depth is bounded by their number */
+	/* names come from the file, so the depth is limited by their number */
 	for (; depth; depth--) {
 		p = out_room(o, 3);
 		memcpy(p, "   ", 3);

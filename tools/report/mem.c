@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See mem.h. Columns and their meaning are those of trace-cmd-mem(1): allocated is what the allocator set
- * aside, requested what the caller asked for, waste the difference of what is not freed. Memory: a row each
- * block that is not freed. Tests: tests/cli/test_mem.py.
+ * See mem.h. The columns are those of trace-cmd-mem(1): allocated are the bytes that the allocator
+ * has given, requested the bytes that the caller has asked for, waste the difference for blocks
+ * that are not freed. Memory: a row for each block that is not freed. Tests: tests/cli/test_mem.py.
  */
 #include "tools/report/mem.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See report.h: the inputs and what is asked of them. Nothing in a file is believed (tools/dat).
- * Tests: tests/cli/test_report.py.
+ * See report.h: opens the inputs and chooses what to print. Files are untrusted (tools/dat). Tests:
+ * tests/cli/test_report.py.
  */
 #include "tools/report/report.h"
 
@@ -29,7 +29,7 @@ static bool is_dat(const char *path)
 	struct stat st;
 	bool is;
 
-	/* what cannot be opened is left to the reader, whose errors say why */
+	/* if it cannot be opened, the reader reports the error */
 	if (!f)
 		return true;
 	is = fread(head, 1, sizeof(head), f) < reader_format_dat.magic_bytes ||
@@ -40,7 +40,7 @@ static bool is_dat(const char *path)
 	return is;
 }
 
-/* A spool, an area, another tool's trace: as a trace.dat that has no name any more. */
+/* Convert a spool, an area or another tool's trace to a trace.dat in a file that is unlinked. */
 static int open_other(const char *path, struct dat_reader **out)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -149,7 +149,7 @@ static int add_filters(struct report *r, struct report_file *f)
 	return 0;
 }
 
-/* Whether a line of libtraceevent's list is @what and the @n bytes at @name. */
+/* Whether libtraceevent's list has a line of @what and the @n bytes at @name. */
 static bool lists(const char *list, const char *what, const char *name, size_t n)
 {
 	for (const char *p = list; (p = strstr(p, what)); p++) {
@@ -163,8 +163,8 @@ static bool lists(const char *list, const char *what, const char *name, size_t n
 }
 
 /*
- * Each -O is an option of a plug-in that was loaded. (Of the two lists that libtraceevent 1.7.1 has
- * this is the one whose memory is as long as it is.)
+ * Check that each -O is an option of a loaded plug-in. (libtraceevent 1.7.1 has two lists of
+ * options; the other one overruns its memory.)
  */
 static int check_plugin_options(const struct report_options *o)
 {

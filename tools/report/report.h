@@ -13,12 +13,12 @@
 struct report_input {
 	const char *path;
 	int64_t ts_offset; /* --ts-offset: added to its stamps, in their units */
-	uint64_t hz;	   /* --ts2secs: of its clock; 0: its stamps are what they are */
+	uint64_t hz;	   /* --ts2secs: frequency of its clock; 0: stamps are not converted */
 };
 
 struct report_filter {
 	const char *text; /* libtraceevent's: EVENTS:EXPRESSION */
-	bool out;	  /* -v: what matches is left out */
+	bool out;	  /* -v: records that match are left out */
 };
 
 enum report_what {
@@ -55,14 +55,16 @@ struct report_options {
 };
 
 /*
- * report_print() - print it on stdout.
- * Several inputs are merged by time. An input that is no trace.dat (a spool, an area, a trace of another
- * tool) is made one in a temporary file first.
- * Return: 0 or -errno with fail() set. A reader of stdout that goes away has seen enough: 0.
+ * report_print() - print the inputs to stdout.
+ * Several inputs are merged by time. An input that is no trace.dat (a spool, an area, a trace of
+ * another tool) is converted to one in a temporary file first.
+ * Return: 0 or -errno with fail() set. If the reader of stdout goes away, that is no error: 0.
  */
 int report_print(const struct report_options *o);
 
-/* The options of libtraceevent's plug-ins and trace-cmd's own, as `trace-cmd options` prints them. */
+/*
+ * The options of libtraceevent's plug-ins and trace-cmd's own, as `trace-cmd options` prints them.
+ */
 void report_plugin_options(struct out *o);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What `report` prints of a file besides its records. Tests: tests/cli/test_report.py. */
+/*
+ * The parts of a file other than its records, as `report` prints them. Tests:
+ * tests/cli/test_report.py.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -94,7 +97,7 @@ static void format_name(const struct format *f, char *name, size_t room)
 	snprintf(name, room, "%.*s", (int)(n < room ? n : room - 1), at ? at + 6 : "");
 }
 
-/* `SYSTEM:EVENT`, `EVENT`: two expressions; of one alone an event's name or its system has it. */
+/* `SYSTEM:EVENT`: two expressions. A single one matches the name of an event or of a system. */
 struct event_pattern {
 	bool all, one;
 	regex_t system, event;
@@ -184,7 +187,7 @@ static int check_formats(struct report *r, const struct report_file *f)
 	return fail(EINVAL, "%u of %zu formats in '%s' cannot be parsed", bad, fs->nr, f->in->path);
 }
 
-/* The first and the last record of a CPU, as they are shown. Return: 1, 0 none, -errno. */
+/* The times of the first and the last record of a CPU. Return: 1; 0: it has none; -errno. */
 static int ends(const struct report_file *f, struct dat_stream *s, bool last, uint64_t *first_ts,
 		uint64_t *last_ts)
 {
@@ -272,7 +275,7 @@ static int put_stat(struct report *r, const struct report_file *f)
 		ret = dat_stream_bytes(&b->streams[cpu], &bytes);
 		if (ret)
 			return ret;
-		/* compressed data have the place that they would have without */
+		/* for compressed data, the offset without compression */
 		out_printf(&r->out, "CPU%u data recorded at offset=0x%" PRIx64 "\n", cpu,
 			   b->layout.compressed ? at : b->streams[cpu].start);
 		out_printf(&r->out, "    %" PRIu64 " bytes in size\n", bytes);
@@ -290,7 +293,7 @@ static int put_version(struct report *r, const struct report_file *f, bool uname
 	return 0;
 }
 
-/* The filters, each for the events that it has. */
+/* Print the filters, each for its events. */
 static int put_filters(struct report *r, const struct report_file *f)
 {
 	struct tep_handle *tep = line_tep(f->line);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records of all files, buffers and CPUs in order of time. Of equal times the earlier file, then
- * buffer, then CPU is first, as in trace-cmd.
+ * The records of all files, buffers and CPUs in order of time. Of equal times the earlier file,
+ * then buffer, then CPU is first, as in trace-cmd.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,10 +26,10 @@ struct source {
 	struct dat_stream *stream;
 	struct record *batch;
 	int nr, at;
-	uint64_t ts; /* of the record at `at`, as it is shown */
+	uint64_t ts; /* the time to print of the record at `at` */
 	bool in_ns;
-	bool hidden; /* --cpu leaves it out: it is read for the ends of calls alone */
-	bool passed; /* the filters left the last record that was no stack */
+	bool hidden; /* --cpu leaves it out: it is read only for the ends of calls */
+	bool passed; /* the filters passed the last record that was no stack */
 };
 
 struct merge_heap {
@@ -41,7 +41,7 @@ struct show {
 	struct report *r;
 	uint64_t last_ts, base;
 	bool any;
-	unsigned char *copy; /* of a record whose batch was left */
+	unsigned char *copy; /* data of a record whose batch is not valid any more */
 	size_t copy_room;
 };
 
@@ -94,7 +94,7 @@ static bool counts_ns(const struct report *r, const struct report_file *f)
 	return !r->o->raw_ts && f->d->head.ts_is_ns;
 }
 
-/* How wide what is in front of lines is: the name of an instance, or of one of several files. */
+/* The width of the text in front of lines: the name of an instance, or of one of several files. */
 static void measure_names(struct report *r)
 {
 	for (size_t i = 0; i < r->nr_files; i++) {
@@ -191,8 +191,8 @@ static void heap_end(struct merge_heap *m)
 }
 
 /*
- * Whether the filters leave the record. A stack is in the buffer behind its event, and goes with it
- * unless a filter names the event of the stack itself.
+ * Whether the record passes the filters. A stack is behind its event in the buffer, and has the
+ * same result, unless a filter names the event of the stack itself.
  */
 static bool is_wanted(const struct report *r, struct source *s, const struct record *rec)
 {
@@ -243,7 +243,7 @@ static void put_diff(struct show *w, const struct source *s, uint64_t ts)
 	out_printf(&w->r->out, " %-8s", text);
 }
 
-/* Keep a record's data: its batch is left for the next one. */
+/* Copy a record's data, since the next batch overwrites it. */
 static int keep(struct show *w, struct record *rec)
 {
 	if (w->copy_room < rec->data_bytes) {
@@ -259,7 +259,7 @@ static int keep(struct show *w, struct record *rec)
 	return 0;
 }
 
-/* Leave the record of the heap's @i-th source. Return: 0 or -errno with fail() set. */
+/* Go on to the next record of the heap's @i-th source. Return: 0 or -errno with fail() set. */
 static int step(struct merge_heap *m, size_t i)
 {
 	int ret;
@@ -277,7 +277,7 @@ static int step(struct merge_heap *m, size_t i)
 	return ret;
 }
 
-/* The source of the next record of a buffer, of whatever CPU; m->nr: there is none. */
+/* The source of the next record of a buffer, of any CPU; m->nr: there is none. */
 static size_t next_of(const struct merge_heap *m, const struct dat_buffer *b)
 {
 	size_t at = m->nr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `report -w`: from sched_wakeup to the sched_switch that brings the task on. */
+/* `report -w`: the time from sched_wakeup to the sched_switch to the task. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

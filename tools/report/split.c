@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See split.h. Records are put into new sub-buffers, each CPU's in a file without a name until the part is
- * whole; split_file.c makes the file of them. One thread; the memory is that of a
- * sub-buffer and of a window of the input for each CPU. Tests: tests/cli/test_split.py.
+ * See split.h. Records are put into new sub-buffers. Those of each CPU are in a file without a name
+ * until the part is complete; then split_file.c writes the output from them. One thread. Memory:
+ * for each CPU a sub-buffer and a window of the input. Tests: tests/cli/test_split.py.
  */
 #include "tools/report/split_impl.h"
 
@@ -18,7 +18,7 @@
 #define ZSTD_LEVEL 3
 #define MAX_PARTS  9999u
 
-/* As dat_stream_read() does where it converts. */
+/* A stamp in the ns that report prints, converted as dat_stream_read() does. */
 static uint64_t shown_ns(const struct splitter *s, uint64_t ts)
 {
 	if (s->mult)
@@ -26,7 +26,7 @@ static uint64_t shown_ns(const struct splitter *s, uint64_t ts)
 	return ts + s->offset;
 }
 
-/* Load what is next. Return: 0 or -errno with fail() set. */
+/* Load the next record. Return: 0 or -errno with fail() set. */
 static int peek(struct splitter *s, struct lane *l)
 {
 	if (l->ended)
@@ -128,7 +128,7 @@ static int put_record(struct splitter *s, struct lane *l, const struct record *r
 	return 0;
 }
 
-/* The lane whose record is next. NULL: there is none. */
+/* The CPU with the earliest next record. NULL: there is none. */
 static struct lane *first_lane(struct splitter *s)
 {
 	struct lane *first = NULL;
@@ -139,7 +139,7 @@ static struct lane *first_lane(struct splitter *s)
 	return first;
 }
 
-/* Whether the part ends in front of the lane's next record. */
+/* Whether the part ends in front of the CPU's next record. */
 static bool is_full(const struct splitter *s, const struct lane *l, uint64_t events, uint64_t from)
 {
 	const struct split_options *o = s->o;
@@ -166,7 +166,9 @@ static int take_record(struct splitter *s, struct lane *l)
 	return peek(s, l);
 }
 
-/* One part's records: of each CPU alone, or merged. @ended: none is left that is wanted. */
+/*
+ * Take one part's records: of each CPU alone, or merged. @ended: set if no wanted record is left.
+ */
 static int take_part(struct splitter *s, uint64_t *events, bool *ended)
 {
 	const struct split_options *o = s->o;
@@ -199,7 +201,7 @@ static int take_part(struct splitter *s, uint64_t *events, bool *ended)
 	return ret;
 }
 
-/* A file without a name where a CPU's sub-buffers of a part wait, beside the output. */
+/* A file without a name, in the output's folder, for a CPU's sub-buffers of a part. */
 static FILE *spool_open(const char *output)
 {
 	char path[PATH_MAX];
@@ -264,7 +266,7 @@ static int make_part(struct splitter *s, const char *path, bool *ended, bool *an
 	return ret;
 }
 
-/* All CPUs of all buffers, in front of the first record that is wanted. */
+/* Add a CPU of a buffer, positioned in front of its first wanted record. */
 static int add_lane(struct splitter *s, struct dat_buffer *b, unsigned int cpu)
 {
 	struct lane *l = &s->lanes[s->nr++];
@@ -349,7 +351,7 @@ static int make_parts(struct splitter *s, unsigned int *nr)
 				 o->input, o->input, o->input);
 }
 
-/* Has the input each buffer that is named? */
+/* Does the input have each named buffer? */
 static int check_buffers(const struct splitter *s)
 {
 	const struct split_options *o = s->o;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a trace.dat as files of their own: `vestige split`. */
+/* `vestige split`: writes parts of a trace.dat to files. */
 #ifndef VESTIGE_TOOLS_REPORT_SPLIT_H
 #define VESTIGE_TOOLS_REPORT_SPLIT_H
 
@@ -14,7 +14,7 @@ struct split_options {
 	const char *input,
 		*output; /* files OUTPUT.1, or with repeat OUTPUT.0001, OUTPUT.0002 ... */
 	enum split_limit limit;
-	uint64_t most; /* ns of a file, its events, its sub-buffers of a CPU */
+	uint64_t most; /* limit of a file: ns, events, or sub-buffers of a CPU */
 	bool repeat;   /* go on with the next file until the end */
 	bool per_cpu;  /* events are counted for each CPU; pages always are */
 	int cpu;       /* -1: all */
@@ -25,14 +25,15 @@ struct split_options {
 		top_name; /* with @top: the top buffer becomes an instance of this name; NULL: it stays */
 	bool top;	  /* the top buffer is kept; neither @top nor @nr_buffers: all are */
 	bool has_begin, has_end;
-	uint64_t begin_ns, end_ns; /* as report prints them */
+	uint64_t begin_ns, end_ns; /* times that report prints */
 };
 
 /*
- * split() - write them. The options of the input are kept, in its version, byte order and compression; the
- * statistics of the whole are left out. Without a top buffer the output has an empty one, as readers expect it.
- * @nr: how many files were written. Return: 0 or -errno with fail() set: ENODATA no record is there; ENOENT the
- * input has no such buffer; EINVAL two buffers would have one name.
+ * split() - write the files. They have the options, version, byte order and compression of the
+ * input, but not its statistics. If the top buffer is not kept, they have an empty one, since
+ * readers expect one.
+ * @nr: gets the number of files. Return: 0 or -errno with fail() set: ENODATA: there is no record;
+ * ENOENT: the input has no such buffer; EINVAL: two buffers would have the same name.
  */
 int split(const struct split_options *o, unsigned int *nr);
 

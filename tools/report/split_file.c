@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A part of a trace.dat as a file (split_impl.h): the pieces around the CPUs' data are copied as they are,
- * the places of the data are new. The first error ends the writing: s->err. Tests: tests/cli/test_split.py.
+ * Writes a part of a trace.dat to a file (split_impl.h). The pieces other than the CPUs' data are
+ * copied; the offsets of the data are new. After the first error, s->err, no more is written.
+ * Tests: tests/cli/test_split.py.
  */
 #include "tools/report/split_impl.h"
 
@@ -41,7 +42,7 @@ static void put_number_at(struct splitter *s, uint64_t at, uint64_t v, unsigned 
 	s->at = here;
 }
 
-/* Bytes of the input. */
+/* Copy @bytes of the input from offset @from. */
 static void copy(struct splitter *s, uint64_t from, uint64_t bytes)
 {
 	unsigned char text[65536];
@@ -54,7 +55,7 @@ static void copy(struct splitter *s, uint64_t from, uint64_t bytes)
 	}
 }
 
-/* A CPU's sub-buffers: as they are, or packed, behind the number of chunks. */
+/* Write a CPU's sub-buffers: as they are, or compressed, with the number of chunks before them. */
 static void put_lane(struct splitter *s, struct lane *l)
 {
 	size_t chunk = (size_t)CHUNK_PAGES * l->b->layout.page_bytes,
@@ -91,7 +92,7 @@ static void put_lane(struct splitter *s, struct lane *l)
 		s->err = dat_file_failed(&s->file, -EIO);
 	l->bytes_in_file = s->at - l->at_in_file;
 	if (nr) {
-		l->bytes_in_file -= 4; /* which the size does not count */
+		l->bytes_in_file -= 4; /* the size does not include the number of chunks */
 		put_number_at(s, count_at, nr, 4);
 	}
 	free(raw);
@@ -134,14 +135,17 @@ static void put_buffer_v6(struct splitter *s, const struct dat_buffer *b)
 	}
 }
 
-/* The head of an option, whose data of @bytes follows. */
+/* Write the head of an option; its data of @bytes follow. */
 static void put_option(struct splitter *s, uint16_t id, uint32_t bytes)
 {
 	put_number(s, id, 2);
 	put_number(s, bytes, 4);
 }
 
-/* All options but the statistics of the whole; where each instance's place is to be written goes to @places. */
+/*
+ * Write all options except the statistics. @places: gets, for each instance, where the offset of
+ * its buffer is to be written later.
+ */
 static void put_options_v6(struct splitter *s, uint64_t *places)
 {
 	const struct dat_reader *d = s->d;
@@ -189,7 +193,7 @@ static void put_v6(struct splitter *s)
 	free(places);
 }
 
-/* The head of a section of version 7, whose size is set by end_section(). Return: where it is. */
+/* Write the head of a section of version 7; end_section() sets its size. Return: its offset. */
 static uint64_t begin_section(struct splitter *s, uint16_t id, uint16_t flags)
 {
 	unsigned char head[DAT_SECTION_BYTES] = {0};
@@ -206,7 +210,9 @@ static void end_section(struct splitter *s, uint64_t at)
 	put_number_at(s, at + 8, s->at - at - DAT_SECTION_BYTES, 8);
 }
 
-/* The option about a buffer: the input's, with new places; of an empty one the input's top buffer's. */
+/*
+ * Write the option of a buffer, with new offsets. For an empty one the input's top buffer is used.
+ */
 static void put_buffer_option(struct splitter *s, const struct out_buffer *out, uint64_t section)
 {
 	const struct dat_buffer *b = out->b ? out->b : s->d->buffers;
@@ -232,7 +238,7 @@ static void put_buffer_option(struct splitter *s, const struct out_buffer *out, 
 	}
 }
 
-/* An option that is the place of a section: the section is copied. Return: its new place. */
+/* Copy the section whose offset is in an option. Return: its new offset. */
 static uint64_t copy_section(struct splitter *s, const struct dat_option_data *o)
 {
 	uint64_t from = 0, at = s->at;
@@ -261,7 +267,7 @@ static bool is_piece(uint16_t id)
 	return false;
 }
 
-/* Whether the part has an option of its own in place of the input's, or none. */
+/* Whether an option is not copied, because the part has its own or none. */
 static bool is_left_out(uint16_t id)
 {
 	return id == DAT_CPUSTAT || id == DAT_DONE || id == DAT_BUFFER || id == DAT_BUFFER_TEXT ||

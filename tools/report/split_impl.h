@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of `vestige split` share; no other file includes it. */
+/* Shared by the files of `vestige split`; no other file includes it. */
 #ifndef VESTIGE_TOOLS_REPORT_SPLIT_IMPL_H
 #define VESTIGE_TOOLS_REPORT_SPLIT_IMPL_H
 
@@ -15,7 +15,7 @@
 #include "tools/export/dat_file.h"
 #include "tools/report/split.h"
 
-/* A CPU of a buffer: what comes next of it, and the sub-buffers of the part that is being made. */
+/* A CPU of a buffer: its next records, and the sub-buffers of the part that is being made. */
 struct lane {
 	struct dat_buffer *b;
 	struct dat_stream *in;
@@ -27,14 +27,14 @@ struct lane {
 	uint64_t bytes; /* in it */
 	unsigned char *page;
 	uint32_t used, limit; /* of the page; 0: there is none */
-	uint64_t ts, lost;    /* of the last event; in front of the page */
+	uint64_t ts, lost;    /* time of the last event; lost records before the page */
 	uint64_t events, pages;
 	uint64_t at_in_file, bytes_in_file;
 };
 
 /* A buffer of the output; the first one is the top buffer. */
 struct out_buffer {
-	const struct dat_buffer *b; /* of the input; NULL: it is empty */
+	const struct dat_buffer *b; /* of the input; NULL: the output buffer is empty */
 	const char *name;
 };
 
@@ -48,8 +48,8 @@ struct splitter {
 	uint32_t mult, shift; /* of its stamps */
 	uint64_t offset;
 	struct dat_file file;
-	uint64_t at; /* where the file is written */
-	int err;     /* the first error of writing the file: the writes after it do nothing */
+	uint64_t at; /* offset in the output */
+	int err;     /* the first error of a write: later writes do nothing */
 	ZSTD_CCtx *zstd;
 };
 
@@ -83,7 +83,7 @@ static inline void split_number(const struct splitter *s, unsigned char *to, uin
 }
 
 /*
- * split_write_file() - write one part: the input's pieces, and the sub-buffers in the lanes' spools.
+ * split_write_file() - write one part: the input's pieces, and the sub-buffers of all CPUs.
  * s->file is open and empty; the caller commits or aborts it. Return: 0 or -errno with fail() set.
  */
 int split_write_file(struct splitter *s);
