@@ -56,10 +56,10 @@
 #define LOOK_MS	    1000
 #define WAIT_MS	    50
 #define NAMING_MS   100
-#define SCAN_MS	    100	 /* after the start: objects are scanned, if no request was earlier */
-#define PATIENCE_MS 2000 /* longest wait for an agent that is to end */
-#define WAKE	    32	 /* glibc's own, for pthread_cancel(): see settle() */
-#define MAX_PERF    64u	 /* rings that may wake it; further CPUs' rings wait for its next turn */
+#define SCAN_MS	    100	  /* after the start: objects are scanned, if no request was earlier */
+#define PATIENCE_MS 10000 /* longest wait for its end, on a busy machine */
+#define WAKE	    32	  /* glibc's own, for pthread_cancel(): see settle() */
+#define MAX_PERF    64u	  /* rings that may wake it; further CPUs' rings wait for its next turn */
 
 static char socket_path[108];
 static pthread_t agent;

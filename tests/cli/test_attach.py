@@ -310,10 +310,9 @@ def test_threads_end(w):
             assert p.p.stdout.readline() == "begun\n"
             w.run("start", "-P", p.pid, "-p", "nop", "-e", "sched:sched_process_exit")
             assert b"threads that were there" not in w.run("get", "-P", p.pid, "vestige_status").stdout
-            begun = time.monotonic()
+            # an agent that outlives main's pthread_exit() loses what exit() is to flush
             ended = p.end()
             assert ended == (0, "ends\n"), ended
-            assert time.monotonic() - begun < 0.9, "the agent kept the process"
             gone = re.findall(rb"sched_process_exit: .*pid=(\d+)", w.run("show", "-P", p.pid).stdout)
             assert len(set(gone)) == 6, gone
         w.run("clean")
