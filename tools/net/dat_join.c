@@ -16,7 +16,7 @@
 
 #define MAX_LINKS 64u /* sections of options in a chain */
 
-/* Numbers of the file's byte order, into memory or out of it. */
+/* The file's version and byte order, for reading and writing its numbers. */
 struct form {
 	const char *name;
 	const uint8_t *at; /* the file without the CPUs' data */
@@ -45,7 +45,7 @@ static int bad(const struct form *f, const char *what)
 	return fail(EPROTO, "%s is no trace.dat: %s", f->name, what);
 }
 
-/* Behind the NUL of a text at @at; 0: there is none. */
+/* The offset behind the NUL of a text at @at; 0: there is no NUL. */
 static uint64_t behind_text(const struct form *f, uint64_t at)
 {
 	const uint8_t *end = at < f->bytes ? memchr(f->at + at, 0, f->bytes - at) : NULL;
@@ -105,7 +105,7 @@ static void put_zeros(FILE *to, uint64_t n)
 
 static int put_pages(const struct dat_join *j, FILE *to)
 {
-	/* nothing is freed before what is in front of it is on the disk */
+	/* pages are freed only after all data before them has been written */
 	int err = j->free ? stream_error(to) : 0;
 
 	for (uint32_t cpu = 0; cpu < j->nr_cpus && !err; cpu++)
@@ -142,8 +142,8 @@ static int join_v6(const struct form *f, const struct dat_join *j, FILE *to)
 }
 
 /*
- * Version 7: where the link to the next options is that is not set yet, and the clock's name by the
- * options that there are. @at: of the link in the head.
+ * Version 7: follow the chain of options to its last link, which is 0. @at: the offset of the first
+ * link, in the head; gets the offset of the last one. @clock: gets the name of the clock.
  */
 static int last_link(const struct form *f, uint64_t *at, char clock[32])
 {

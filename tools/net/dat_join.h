@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace.dat of its parts: the file without its CPUs' data, and the pages of each CPU. Versions 6
- * and 7, both byte orders. The parts are not trusted: each length that is followed here is checked.
+ * Makes a trace.dat of its parts: the file without its CPUs' data, and the pages of each CPU.
+ * Versions 6 and 7, both byte orders. The parts are untrusted: each length that is used is checked.
  * The result is a valid file only if the parts belong together. Formats: trace-cmd.dat.v6(5),
  * .v7(5).
  */
@@ -24,17 +24,17 @@ struct dat_join {
 	uint32_t page_bytes, nr_cpus;
 	const struct dat_join_cpu *cpus;
 	bool synced;
-	bool free;	   /* the room of the CPUs' pages is freed as they are copied */
-	int64_t offset_ns; /* where synced: option OFFSET, which readers add to each stamp */
+	bool free;	   /* free the disk space of the CPUs' pages as they are copied */
+	int64_t offset_ns; /* if synced: option OFFSET, which readers add to each stamp */
 };
 
-/* The bytes that a file has at most besides its CPUs' pages and the file @j->fd. */
+/* The most bytes that the result has in addition to the CPUs' pages and the file @j->fd. */
 #define DAT_JOIN_ROOM (UINT64_C(1) << 15)
 
 /*
- * dat_join() - write the whole file to @out, which is empty and can be sought in; a page that a CPU's
- * bytes end within is left out. Return: 0; -EPROTO: no file can be made of it; or -errno of a write;
- * with fail() set.
+ * dat_join() - write the whole file. @out: an empty file, seekable. An incomplete last page of a
+ * CPU is left out. Return: 0; -EPROTO: the parts are not valid; or -errno of a write; with fail()
+ * set.
  */
 int dat_join(const struct dat_join *j, int out);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See listen.h: connections to processes, their number, their lines. A line of a sender's process comes
- * by a pipe, so that lines are whole; the names of files in them are what merges all hosts in the end.
+ * See listen.h: accepts connections, starts a process for each, and prints their messages. Messages
+ * come by a pipe, so lines do not mix. The file names in them are for the command that is printed
+ * at the end, which merges all hosts.
  * Tests: tests/cli/test_listen.py.
  */
 #include "tools/net/listen.h"
@@ -40,7 +41,10 @@ struct server {
 	bool stopping;
 };
 
-/* In a sender's process: the file's name, a tab and the line. A pipe takes so short a one whole. */
+/*
+ * In a sender's process: the file's name, a tab and the line. A write this short to a pipe is
+ * atomic.
+ */
 static void send_line(void *arg, const char *file, const char *line)
 {
 	struct server *s = arg;
@@ -116,7 +120,7 @@ static void serve(struct server *s, int fd, const char *name)
 	close(s->fd);
 	close(s->signals);
 	close(s->lines[0]);
-	/* a Ctrl-C is the listener's: it ends the senders' processes */
+	/* on Ctrl-C the listener ends the senders' processes */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
@@ -188,8 +192,8 @@ static void run(struct server *s)
 	}
 }
 
-/* The command that shows all in one order of time. */
-static void tell_merge(const struct server *s)
+/* Print the command that shows all recordings merged by time. */
+static void print_merge(const struct server *s)
 {
 	char word[SHELL_WORD_BYTES];
 
@@ -252,7 +256,7 @@ int listen_run(const struct listen_options *o)
 	err = make(&s);
 	if (!err) {
 		run(&s);
-		tell_merge(&s);
+		print_merge(&s);
 		if (fflush(s.to))
 			err = fail_errno(errno, "cannot write");
 	}

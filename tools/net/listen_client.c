@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One sender of a recording: words and messages until the ports are agreed on, then its pages on sockets
- * of their own while messages bring the rest of the file, and in the end the file. See listen.h, and
- * msg.h for the protocol. Tests: tests/cli/test_listen.py, tests/fuzz/net.c.
+ * Serves one sender of a recording. First come words and messages until the ports are agreed on.
+ * Then the pages come on a socket for each CPU, and the rest of the file in messages. At the end
+ * the file is written. See listen.h, and msg.h for the protocol. Tests: tests/cli/test_listen.py,
+ * tests/fuzz/net.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +30,9 @@
 #define MAX_OPTION    4096u
 #define MAX_SURPRISES 16u /* messages that are not understood */
 #define READ_BYTES    65536u
-#define GIVE_UP_BYTES 65536u /* of pages, for the file's head */
+#define GIVE_UP_BYTES 65536u /* of pages are dropped at once, for the file's head */
 #define LOOK_MS	      200
-#define END_NS	      UINT64_C(20000000000) /* for all of that */
+#define END_NS	      UINT64_C(20000000000) /* for the end of a recording */
 #define STOP_NS	      UINT64_C(2000000000)
 #define MAX_SYNCS     2u
 
@@ -43,23 +44,23 @@ struct cpu_in {
 struct taking {
 	const struct listen_client *c;
 	int protocol; /* 1, 3 */
-	bool ours;    /* it spoke MSG_OURS, and waits for the answer to CLOSE */
+	bool ours;    /* it sent MSG_OURS, and waits for the answer to CLOSE */
 	struct msg_tinit init;
 	struct tsync syncs[MAX_SYNCS];
 	unsigned int nr_syncs;
 	int meta; /* the file without the CPUs' data */
 	uint64_t meta_bytes;
 	bool meta_whole, closed, ended;
-	bool full;	  /* a quota or the disk: no more pages are kept, the head is */
-	uint64_t dropped; /* bytes of pages that came when it was full */
+	bool full;	  /* a limit or the disk: no more pages are kept, but the head is */
+	uint64_t dropped; /* bytes of pages that came after that */
 	unsigned int surprises;
 	struct cpu_in *in;
 	struct dat_join_cpu *cpus;
 	uint8_t message[MSG_MAX_BYTES];
-	size_t message_bytes; /* of it that have come */
-	uint64_t bytes;	      /* of all */
-	uint64_t last_ns;     /* when something came */
-	char why[256];	      /* it ended other than by CLOSE; "" */
+	size_t message_bytes; /* received of the current message */
+	uint64_t bytes;	      /* received in total */
+	uint64_t last_ns;     /* time of the last receive */
+	char why[256];	      /* why it ended other than by CLOSE; "" */
 };
 
 static volatile sig_atomic_t stopped;
@@ -97,12 +98,12 @@ static void set_full(struct taking *t, const char *why)
 	t->full = true;
 	if (!t->why[0])
 		snprintf(t->why, sizeof(t->why), "%s", why);
-	/* without its head what was kept is of no use, so that is waited for */
+	/* the pages are of no use without the file's head, so wait for it */
 	if (t->meta_whole)
 		t->ended = true;
 }
 
-/* Room for @n bytes more? */
+/* Do the limits allow @n bytes more? */
 static bool may_take(struct taking *t, size_t n)
 {
 	const struct listen_client *c = t->c;
@@ -120,7 +121,7 @@ static bool may_take(struct taking *t, size_t n)
 	return true;
 }
 
-/* The newest pages are given up for what a file cannot be without. Return: false: there are none. */
+/* Drop the newest pages, to have room for the file's head. Return: false: there are no pages. */
 static bool give_up_pages(struct taking *t, uint64_t n)
 {
 	struct dat_join_cpu *most = NULL;
@@ -159,7 +160,7 @@ static bool is_full(int err)
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
-/* Pages of a CPU, while there is room for them. */
+/* Keep pages of a CPU, while there is room for them. */
 static void keep_pages(struct taking *t, struct dat_join_cpu *c, const void *from, size_t n)
 {
 	int err;
@@ -179,7 +180,7 @@ static void keep_pages(struct taking *t, struct dat_join_cpu *c, const void *fro
 		set_full(t, strerror(-err));
 }
 
-/* A part of the file's head. */
+/* Keep a part of the file's head. */
 static void keep_meta(struct taking *t, const void *from, size_t n)
 {
 	int err = 0;
@@ -226,7 +227,7 @@ static int sync_clocks(struct taking *t)
 		if (err)
 			return err;
 		t->nr_syncs++;
-		/* while it records there is nothing to say; a host that is gone is noticed (net_tune()) */
+		/* while it records it sends no message; net_tune() finds a host that is gone */
 		while (poll(&p, 1, -1) < 0)
 			;
 		err = net_read_msg(t->c->fd, bytes, &m, net_deadline());
@@ -257,7 +258,9 @@ static int begin_v3(struct taking *t)
 	return err ? err : msg_tinit(&m, &t->init);
 }
 
-/* @cpus: the first word. Then the page, and options: the size of each, and its bytes. */
+/*
+ * Version 1: @cpus is the first word; then come the page size, and options, each behind its size.
+ */
 static int begin_v1(struct taking *t, const char *cpus)
 {
 	char word[WORD_BYTES], option[MAX_OPTION + 1];
@@ -395,7 +398,7 @@ static void take_cpu(struct taking *t, uint32_t cpu)
 		close_cpu(in);
 	else if (t->init.tcp && got < 0 && errno != EAGAIN && errno != EINTR)
 		close_cpu(in);
-	/* a datagram is a page, or not the sender's */
+	/* a datagram of another size or from another host is not the sender's */
 	if (got > 0 && (t->init.tcp || (got == (ssize_t)t->init.page_bytes && same_host(t, &from))))
 		keep_pages(t, &t->cpus[cpu], bytes, (size_t)got);
 }
@@ -424,7 +427,7 @@ static void take_message(struct taking *t)
 	}
 }
 
-/* The messages that have come; of version 1: the bytes of the file. */
+/* Receive messages; in version 1: the bytes of the file. */
 static void take_control(struct taking *t)
 {
 	char bytes[READ_BYTES];
@@ -444,7 +447,7 @@ static void take_control(struct taking *t)
 			t->message_bytes += (size_t)got;
 	}
 	if (!got && t->protocol == 1)
-		/* this version has no other end */
+		/* in this version the end of the connection is the end of the recording */
 		t->closed = t->meta_whole = t->ended = true;
 	else if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
 		end_with(t, "the connection was cut");
@@ -489,7 +492,7 @@ static bool any_open(const struct taking *t)
 static void collect(struct taking *t)
 {
 	struct pollfd *fds = calloc(t->init.cpus + 1, sizeof(*fds));
-	/* a connection has an end of its own, so a slow sender may have some time */
+	/* TCP has an end of the stream, so a slow sender may have more time */
 	uint64_t quiet = t->c->quiet_ms * (t->init.tcp ? UINT64_C(4000000) : UINT64_C(1000000));
 	uint64_t until;
 	bool more = true;
@@ -503,13 +506,13 @@ static void collect(struct taking *t)
 		    time_ns(CLOCK_MONOTONIC) - t->last_ns > NET_PATIENCE_NS)
 			end_with(t, "it is silent");
 	}
-	/* what has come already is taken before a stop */
+	/* after a stop, receive what has arrived already */
 	until = time_ns(CLOCK_MONOTONIC) + STOP_NS;
 	while (!t->ended && look(t, fds, 0) && time_ns(CLOCK_MONOTONIC) < until)
 		;
 	if (!t->ended)
 		end_with(t, "the listener was stopped");
-	/* pages that are on their way */
+	/* receive the pages that are still on their way */
 	t->last_ns = time_ns(CLOCK_MONOTONIC);
 	until = t->last_ns + END_NS;
 	while (!t->full && (more || any_open(t)) && time_ns(CLOCK_MONOTONIC) < until &&
@@ -518,7 +521,7 @@ static void collect(struct taking *t)
 	free(fds);
 }
 
-/* The offset between the two series, and how far off it can be. */
+/* The offset of the clocks during the recording, from the two series, and its greatest error. */
 static struct tsync sync_of(const struct taking *t)
 {
 	struct tsync s = t->syncs[0];
@@ -533,7 +536,7 @@ static struct tsync sync_of(const struct taking *t)
 	return s;
 }
 
-/* The file, by a name that no other has. Return: 0 or -errno with fail() set. */
+/* Give the file a name that no other file has. Return: 0 or -errno with fail() set. */
 static int name_file(const struct listen_client *c, const char *tmp, char *name, size_t room)
 {
 	for (unsigned int i = 1; i < 1000; i++) {
@@ -549,7 +552,10 @@ static int name_file(const struct listen_client *c, const char *tmp, char *name,
 	return fail_errno(errno, "cannot write %s", name);
 }
 
-/* Room for the file, of which pages have it already where the filesystem can free them one by one. */
+/*
+ * Reserve disk space for the file; not for the pages if the filesystem can free them as they are
+ * copied.
+ */
 static int reserve(struct taking *t, int fd, bool frees)
 {
 	for (;;) {
@@ -557,7 +563,7 @@ static int reserve(struct taking *t, int fd, bool frees)
 
 		for (uint32_t i = 0; i < t->init.cpus && !frees; i++)
 			need += t->cpus[i].bytes;
-		/* where it is not known before, the write fails */
+		/* if the filesystem cannot reserve space, a write may fail later */
 		if (!fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)need) || !is_full(-errno))
 			return 0;
 		set_full(t, strerror(errno));
@@ -591,7 +597,7 @@ static int write_file(struct taking *t, char *name, size_t room)
 	err = reserve(t, fd, j.free);
 	if (!err)
 		err = dat_join(&j, fd);
-	/* what was reserved and is not needed */
+	/* free reserved space that is not needed */
 	if (!err && ftruncate(fd, lseek(fd, 0, SEEK_END)))
 		err = fail_errno(errno, "cannot write");
 	if (!err)
@@ -601,7 +607,7 @@ static int write_file(struct taking *t, char *name, size_t room)
 	return err;
 }
 
-/* The end of the recording, as a line. */
+/* Report the end of the recording. */
 static void report(const struct taking *t, const char *name)
 {
 	const struct listen_client *c = t->c;
@@ -661,7 +667,7 @@ static void serve(struct taking *t)
 		drop(t->c, fail_text());
 		return;
 	}
-	/* otherwise the sender keeps it */
+	/* without this answer the sender keeps its file */
 	if (t->closed && t->ours && !t->full)
 		say(t, answer, msg_put(answer, MSG_CLOSE_RESP, NULL, 0, NULL, 0));
 	report(t, name);

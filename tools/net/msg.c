@@ -47,7 +47,7 @@ size_t msg_put(uint8_t *to, enum msg_command command, const void *body, uint32_t
 	return size;
 }
 
-/* The next of the words with a NUL each that are a message's data; NULL: there is none. */
+/* The next word in a message's data, each ended by NUL; NULL: there is none. */
 static const char *next_word(const struct msg *m, uint32_t *at)
 {
 	const uint8_t *begin = m->data + *at, *end;
@@ -81,7 +81,7 @@ int msg_tinit(const struct msg *m, struct msg_tinit *t)
 
 		if (!word)
 			return -EPROTO;
-		/* an unknown one is a wish that cannot be met */
+		/* unknown options are ignored */
 		t->tcp |= !strcmp(word, "tcp");
 	}
 	return 0;

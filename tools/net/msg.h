@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The messages of trace-cmd's protocol between a host that records and one that listens: bytes to
- * messages and back, without I/O. A message is three numbers (its size, its command, the size of the
- * command's own part), this part, and data; numbers are big-endian. Every length of a peer is checked
- * here. Fuzzed: tests/fuzz/net.c.
+ * messages and back, without I/O. A message is three numbers (the size of the message, the command,
+ * the size of the body), the body, and data; numbers are big-endian. Every length from a peer is
+ * checked here. Fuzzed: tests/fuzz/net.c.
  */
 #ifndef VESTIGE_TOOLS_NET_MSG_H
 #define VESTIGE_TOOLS_NET_MSG_H
@@ -21,12 +21,12 @@
 
 enum msg_command {
 	MSG_CLOSE = 0,	    /* the sender has sent all */
-	MSG_TINIT = 1,	    /* sender: its CPUs, its page, what it wishes */
+	MSG_TINIT = 1,	    /* sender: its CPUs, its page size, its options */
 	MSG_RINIT = 2,	    /* listener: a port for each CPU */
 	MSG_SEND_DATA = 3,  /* a part of the file without the CPUs' data */
 	MSG_FIN_DATA = 4,   /* that was the last part */
 	MSG_NOT_SUPP = 5,   /* the last message was not understood */
-	MSG_CLOSE_RESP = 8, /* to CLOSE, where the peer is ours: the file is written */
+	MSG_CLOSE_RESP = 8, /* answer to CLOSE, only between vestiges: the file is written */
 	MSG_TIME_SYNC = 9,
 };
 
@@ -34,15 +34,15 @@ enum msg_command {
 #define MSG_GREETING "tracecmd" /* of the listener, without its NUL */
 #define MSG_V3	     "-1V3"	/* of the sender; the answer is "V3" */
 #define MSG_V3_MAGIC "766679"	/* then this with two NULs; the answer is "OK" without one */
-#define MSG_OURS     "-1VESTIGE" /* a sender of ours; others answer "V3" and wait for the next word */
+#define MSG_OURS     "-1VESTIGE" /* of our sender; trace-cmd answers "V3" and waits for the next word */
 
 struct msg {
 	uint32_t command;
-	const uint8_t *body, *data; /* in the bytes that were parsed */
+	const uint8_t *body, *data; /* borrowed from the parsed bytes */
 	uint32_t body_bytes, data_bytes;
 };
 
-/* The size that a head names. Return: it, from MSG_HEAD_BYTES to MSG_MAX_BYTES; 0: it is wrong. */
+/* The size in a head. Return: it, from MSG_HEAD_BYTES to MSG_MAX_BYTES; 0: it is not valid. */
 uint32_t msg_size(const uint8_t head[MSG_HEAD_BYTES]);
 
 /* msg_parse() - the message of exactly @n bytes. Return: 0 or -EPROTO. */
@@ -60,19 +60,22 @@ struct msg_tinit {
 	bool tcp; /* the CPUs' data come by TCP, not by UDP */
 };
 
-/* Of a TINIT. Return: 0; -EPROTO: it is cut, has no CPU, or an impossible number or page. */
+/*
+ * Parse a TINIT. Return: 0; -EPROTO: it is too short, or its number of CPUs or page size is not
+ * valid.
+ */
 int msg_tinit(const struct msg *m, struct msg_tinit *t);
 size_t msg_put_tinit(uint8_t *to, const struct msg_tinit *t);
 
-/* Of a RINIT: @ports has room for @cpus. Return: 0 or -EPROTO. */
+/* Parse a RINIT. @ports: room for @cpus. Return: 0 or -EPROTO. */
 int msg_rinit(const struct msg *m, uint32_t cpus, uint16_t *ports);
 size_t msg_put_rinit(uint8_t *to, uint32_t cpus, const uint16_t *ports);
 
-/* A word that is a number from 1 to @max, of version 1. Return: it; 0: it is none. */
+/* Parse a word of version 1 that is a number from 1 to @max. Return: it; 0: it is not valid. */
 uint32_t msg_number(const char *word, uint32_t max);
 
 /*
- * Of a TIME_SYNC: @name is its protocol, of MSG_NAME_BYTES with a NUL. Return: 0 or -EPROTO.
+ * Parse a TIME_SYNC. @name: gets its protocol, MSG_NAME_BYTES with a NUL. Return: 0 or -EPROTO.
  */
 int msg_tsync(const struct msg *m, char name[MSG_NAME_BYTES], uint32_t *id);
 size_t msg_put_tsync(uint8_t *to, const char *name, uint32_t id, const void *data, uint32_t bytes);

@@ -26,7 +26,7 @@ uint64_t net_deadline(void)
 	return time_ns(CLOCK_MONOTONIC) + NET_PATIENCE_NS;
 }
 
-/* Return: 0 it can go on, -ETIMEDOUT, or -errno. */
+/* Wait for @events. Return: 0, -ETIMEDOUT, or -errno. */
 static int await(int fd, short events, uint64_t deadline)
 {
 	for (;;) {
@@ -140,7 +140,7 @@ static int connect_to(const struct sockaddr *a, socklen_t bytes)
 	return fd;
 }
 
-/* `HOST:PORT`: the last colon parts them. */
+/* Split `HOST:PORT` at its last colon. */
 static int part(const char *where, char *host, size_t host_room, const char **port)
 {
 	const char *colon = strrchr(where, ':');

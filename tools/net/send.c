@@ -23,7 +23,7 @@
 
 struct net_sender {
 	int fd;
-	bool ours; /* the listener is */
+	bool ours; /* the listener is `vestige listen` */
 	const char *where;
 };
 
@@ -51,7 +51,7 @@ static int begin(struct net_sender *s)
 		err = -EPROTO;
 	if (!err)
 		err = put(s, MSG_OURS, sizeof(MSG_OURS));
-	/* "VESTIGE" or "V3", which older ones write without a NUL */
+	/* "VESTIGE" or "V3"; older listeners send it without a NUL */
 	if (!err)
 		err = net_read(s->fd, word, 2, net_deadline());
 	if (err || !memcmp(word, "V3", 2))
@@ -97,7 +97,7 @@ void net_sender_close(struct net_sender *s)
 	free(s);
 }
 
-/* The second series of probes, and the end of them. */
+/* The second series of probes, and the end of the synchronization. */
 static int end_sync(struct net_sender *s)
 {
 	static const uint8_t cpu[2];
@@ -110,7 +110,10 @@ static int end_sync(struct net_sender *s)
 	return err ? err : put(s, bytes, msg_put_tsync(bytes, TSYNC_NONE, TSYNC_STOP, NULL, 0));
 }
 
-/* A word of the listener, with a NUL or without one, which is passed over before the next word. */
+/*
+ * Receive a word of the listener. It may lack a NUL; one that is there is skipped before the next
+ * word.
+ */
 static int expect_word(struct net_sender *s, const char *want)
 {
 	char word[8];
@@ -145,7 +148,7 @@ static int agree(struct net_sender *s, const struct msg_tinit *t, uint16_t *port
 	return err ? err : msg_rinit(&m, t->cpus, ports);
 }
 
-/* The file up to its table of CPUs. */
+/* Send the file up to its table of CPUs. */
 static int send_meta(struct net_sender *s, int file, uint64_t n)
 {
 	uint8_t bytes[MSG_MAX_BYTES];
@@ -180,7 +183,7 @@ static int send_cpu(struct net_sender *s, int file, const struct dat_stream *fro
 			       : net_write(fd, part, (size_t)got, net_deadline());
 		at += got > 0 ? (uint64_t)got : 0;
 	}
-	/* its end comes when all has been read */
+	/* the end of the connection shows that the listener has read all */
 	if (!err)
 		shutdown(fd, SHUT_WR);
 	if (!err && net_read(fd, &end, 1, time_ns(CLOCK_MONOTONIC) + FINISH_NS) == -ETIMEDOUT)
@@ -189,7 +192,10 @@ static int send_cpu(struct net_sender *s, int file, const struct dat_stream *fro
 	return err;
 }
 
-/* CLOSE; a listener of ours says that the file is written, others close the connection then. */
+/*
+ * Send CLOSE. Then `vestige listen` answers when the file is written; trace-cmd closes the
+ * connection.
+ */
 static int finish(struct net_sender *s)
 {
 	uint64_t deadline = time_ns(CLOCK_MONOTONIC) + FINISH_NS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording to a listener: `vestige listen`, or trace-cmd's. The connection is made before the program
- * runs, so an error comes early, and the clocks are compared then and at the end; the recording is sent
- * when it is whole.
+ * Sends a recording to a listener: `vestige listen`, or trace-cmd's. The connection is made before
+ * the program runs, so an error comes early. The clocks are compared then and at the end. The
+ * recording is sent when it is complete.
  */
 #ifndef VESTIGE_TOOLS_NET_SEND_H
 #define VESTIGE_TOOLS_NET_SEND_H
@@ -13,7 +13,7 @@ struct net_sender;
 
 /*
  * net_sender_open() - connect to @where, HOST:PORT, and compare the clocks if the listener can.
- * Return: 0 or -errno with fail() set.
+ * @out: closed with net_sender_close(). Return: 0 or -errno with fail() set.
  */
 int net_sender_open(const char *where, struct net_sender **out);
 
@@ -21,8 +21,8 @@ int net_sender_open(const char *where, struct net_sender **out);
 bool net_sender_synced(const struct net_sender *s);
 
 /*
- * net_sender_send() - send a trace.dat of version 6 and wait until the listener has all of it; the
- * connection is of no use after that. Return: as above.
+ * net_sender_send() - send a trace.dat of version 6 and wait until the listener has all of it. Once
+ * a connection. Return: as above.
  */
 int net_sender_send(struct net_sender *s, const char *path);
 

@@ -17,7 +17,7 @@ enum { PTP_START = 1, PTP_PROBE = 2, PTP_PROBES = 3, PTP_OFFSET = 4, PTP_END = 5
 #define START_BYTES  8u /* series, flags */
 #define SAMPLE_BYTES 12u
 #define PROBES_HEAD  8u /* series, number */
-/* The room of trace-cmd's message, in which a sender uses the first half. */
+/* The size of trace-cmd's message; a sender of probes uses only the first half. */
 #define PROBES_BYTES (PROBES_HEAD + 2 * TSYNC_PROBES * SAMPLE_BYTES)
 #define OFFSET_BYTES 16u
 #define MAX_TIME     (INT64_MAX / 4)
@@ -29,7 +29,7 @@ static int put(int fd, uint32_t id, const void *data, uint32_t bytes, uint64_t d
 	return net_write(fd, out, msg_put_tsync(out, PTP, id, data, bytes), deadline);
 }
 
-/* The next message of ours, with @bytes of data at least. */
+/* Receive the next message of this protocol, with at least @bytes of data. */
 static int get(int fd, uint8_t *in, uint32_t *id, struct msg *m, uint64_t deadline)
 {
 	char name[MSG_NAME_BYTES];
@@ -49,14 +49,14 @@ static int expect(int fd, uint32_t id, uint8_t *in, struct msg *m, uint32_t byte
 	return err ? err : is != id || m->data_bytes < bytes ? -EPROTO : 0;
 }
 
-/* What a probe was: it went, the peer had it, its answer came; the second one in the peer's clock. */
+/* The times of a probe: sent, received by the peer (the peer's clock), answer received. */
 struct tsync_probe {
 	int64_t sent, there, back;
 };
 
 /*
- * The offset that agrees with all of @n probes; of clocks that run too differently for one the
- * offset by the fastest probe. Return: 0; -ERANGE: no probe has a sensible time.
+ * The offset that is consistent with all @n probes. If the clocks drift too much for one offset, it
+ * is the offset by the fastest probe. Return: 0; -ERANGE: no probe has valid times.
  */
 static int offset_of(const struct tsync_probe *probes, size_t n, struct tsync *out)
 {
@@ -104,7 +104,7 @@ static int probe(int fd, uint32_t number, struct tsync_probe *p, uint64_t deadli
 	return err ? err : msg_get32(m.data) != number ? -EPROTO : 0;
 }
 
-/* The times at which the peer had the probes. */
+/* Receive the times at which the peer got the probes. */
 static int take_times(const struct msg *m, struct tsync_probe *probes)
 {
 	if (msg_get32(m->data + 4) != TSYNC_PROBES ||
