@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See enter.h. In a namespace of its own the mount lies over the mount point of the real tracefs:
- * its line in /proc/mounts is how libtracefs finds the folder, and a mount of FUSE can have none of
- * that type. A file of it with the processes' symbols lies over /proc/kallsyms, from which readers
- * take names, and files that take any value over the sysctls that clients write, so that the
- * kernel's stay as they are; over one that the process has, too, lies the process's. All files for
- * that are on a tmpfs of the namespace: nothing is left behind. Tests: tests/tracefs/.
+ * See enter.h. In the namespace these are mounted:
+ *
+ *	our tree	over the real tracefs: libtracefs finds the folder by its line in /proc/mounts,
+ *			and a FUSE mount cannot have the type tracefs
+ *	TARGET_KALLSYMS	over /proc/kallsyms, from which readers take names
+ *	plain files	over the sysctls that clients write, so the kernel's do not change; over those
+ *			that the process has, too, the process's files
+ *
+ * All files are on a tmpfs of the namespace, so nothing is left behind. Tests: tests/tracefs/.
  */
 #include "tools/mount/enter.h"
 
@@ -45,7 +48,7 @@ static const struct {
 	{"/proc/sys/kernel/sched_rt_runtime_us", "950000\n"},
 };
 
-/* Of these clients write what the process has, too: its file lies over the kernel's. */
+/* Sysctls that the process has as a control file, which is mounted over the kernel's. */
 static const struct {
 	const char *file, *name; /* below SYSCTLS */
 } forwarded[] = {
@@ -65,7 +68,7 @@ static int write_file(const char *path, const char *text)
 	return err;
 }
 
-/* As a user: become root of a user namespace. The areas' folder is named by the real uid. */
+/* For a user: become root of a user namespace. The folder of areas is named by the real uid. */
 static int own_users(void)
 {
 	unsigned int uid = geteuid(), gid = getegid();
@@ -94,8 +97,9 @@ static int own_users(void)
 }
 
 /*
- * The mount point of a tracefs: TRACEFS, where one is mounted if there is none; another one where that
- * is refused. A user who is not root cannot get at the one in debugfs, nor can that user's clients.
+ * The mount point of a tracefs: TRACEFS, where one is mounted if there is none. If that is refused,
+ * another mount point of one. A user who is not root cannot reach the one in debugfs, nor can the
+ * clients.
  */
 static int find_tracefs(char *dir, size_t bytes)
 {
@@ -118,7 +122,7 @@ static int find_tracefs(char *dir, size_t bytes)
 	return 0;
 }
 
-/* @at is in a folder that this user may not enter: another one takes the folder's place. */
+/* Mount an empty folder over the one that contains @at, if this user may not enter that. */
 static int cover_closed(const char *dir, const char *at)
 {
 	char folder[PATH_MAX];
@@ -147,7 +151,7 @@ static int cover_others(const char *dir)
 		bad = mount(dir, m->mnt_dir, NULL, MS_BIND, NULL);
 		if (bad && errno == EACCES)
 			bad = cover_closed(dir, m->mnt_dir);
-		/* one that is mounted over cannot be reached */
+		/* a mount that another one hides cannot be reached: ENOENT */
 		if (bad && errno != ENOENT)
 			err = fail_errno(errno, "cannot mount over %s", m->mnt_dir);
 	}
@@ -165,7 +169,7 @@ static int bind_file(const char *from, const char *over)
 		       : 0;
 }
 
-/* Files that stand in for the kernel's; @dir is a tmpfs of ours. */
+/* Make the files that are mounted over the kernel's; @dir is our tmpfs. */
 static int stand_in(const char *dir)
 {
 	char path[PATH_MAX];
@@ -180,7 +184,7 @@ static int stand_in(const char *dir)
 	return err;
 }
 
-/* One of the kernel's under the same name in @dir. Return: 0 or -errno. */
+/* Bind-mount a sysctl of the kernel under the same name in @dir. Return: 0 or -errno. */
 static int bring_sysctl(const char *dir, const char *name)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -198,8 +202,8 @@ static int bring_sysctl(const char *dir, const char *name)
 }
 
 /*
- * Make a folder with all that SYSCTLS has, and @missing. A kernel that was built without lacks the
- * name, and no process can make one in /proc.
+ * Mount a folder over SYSCTLS that has all its files, and @missing. The kernel may lack that
+ * sysctl, and no process can make a file in /proc.
  */
 static int widen_sysctls(const char *missing)
 {
@@ -228,7 +232,7 @@ static int widen_sysctls(const char *missing)
 	return err;
 }
 
-/* The mounts over the kernel's files in @dir, where the process's files are. */
+/* Mount the process's files over the kernel's. @dir: the process's tree. */
 static int forward(const char *dir)
 {
 	char from[PATH_MAX], over[PATH_MAX];
@@ -283,7 +287,7 @@ static int serve(const char *dir, const char *name, pid_t *server)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
 			_exit(1);
-		/* ^C is for the command */
+		/* Ctrl-C must reach the command alone */
 		setpgid(0, 0);
 		err = mount_serve(&how);
 		if (err)
@@ -302,7 +306,7 @@ static int serve(const char *dir, const char *name, pid_t *server)
 	return fail(ETIMEDOUT, "the server did not start");
 }
 
-/* The command's exit status. */
+/* Run the command. Return: its exit status. */
 static int run(char **argv)
 {
 	int status;
@@ -316,7 +320,7 @@ static int run(char **argv)
 		fprintf(stderr, "vestige: cannot run %s: %s\n", argv[0], strerror(errno));
 		_exit(status);
 	}
-	/* the terminal's signals are the command's */
+	/* signals of the terminal are for the command */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	status = child_wait(pid);
@@ -347,7 +351,7 @@ int enter_run(const char *name, char **argv, int *status)
 		*status = run(argv);
 	if (server > 0) {
 		umount2("/proc/kallsyms", MNT_DETACH);
-		/* it takes its mount away itself, and complains when it is gone */
+		/* the server unmounts by itself, and prints an error if the mount is gone */
 		kill(server, SIGTERM);
 		child_wait(server);
 		umount2(dir, MNT_DETACH);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Open files. A text from the agent is requested once and handed out by offset; a read at offset 0
- * requests it anew, as the kernel's files do. `trace` is made as it is read, and begins anew when
- * it is read from the start. Writes go to the agent one by one; lists of words are cut behind whole
- * words, and the rest of a word waits for the next write or the close, as in the kernel. Where
- * O_TRUNC means "clear", the first write carries it, or the last close when there was none. Any
+ * requests it again, as the kernel's files do. `trace` is made as it is read, and is made again
+ * when it is read from the start. Writes go to the agent one by one. In a list of words, an
+ * incomplete word at the end of a write is kept for the next write or the close, as in the kernel.
+ * If O_TRUNC clears the file, the first write does it, or the last close if there was no write. Any
  * thread; a file has a lock. Tests: tests/tracefs/.
  */
 #include "tools/mount/file.h"
@@ -35,8 +35,8 @@
 /* Files whose O_TRUNC and writes have a special meaning; all others take writes as they come. */
 static const struct truncation {
 	const char *name;
-	bool at_open; /* it clears when it is opened, else with the first write or the close */
-	bool words;   /* a word cut by the end of a write goes on in the next */
+	bool at_open; /* cleared by open(), else by the first write or the close */
+	bool words;   /* a word may be continued in the next write */
 } truncations[] = {
 	{"atrace_tags", true, false},
 	{"error_log", true, false},
@@ -62,25 +62,25 @@ struct file {
 	struct target *t;
 	struct target *first; /* the process whose files represent @t's, while this is open */
 	struct target_file at;
-	const struct truncation *truncation; /* NULL: O_TRUNC means nothing */
+	const struct truncation *truncation; /* NULL: O_TRUNC has no effect */
 	bool readable, writable;
-	bool paused; /* nothing is recorded for as long as this is open */
+	bool paused; /* recording is paused while this is open */
 	char path[256];
 	pthread_mutex_t lock; /* of what follows */
-	struct text *text;    /* what is read */
-	void *pipe;	      /* instead, of trace_pipe */
-	void *raw;	      /* of trace_pipe_raw */
-	size_t raw_at;	  /* of a page read in pieces: how far it is handed out; 0 none is left */
-	size_t raw_bytes; /* of a page */
+	struct text *text;    /* the text to read, except for: */
+	void *pipe;	      /* trace_pipe */
+	void *raw;	      /* trace_pipe_raw */
+	size_t raw_at;	      /* of a page read in pieces: bytes handed out; 0: no page is left */
+	size_t raw_bytes;     /* of a page */
 	char *raw_page;
 	bool clear;	/* O_TRUNC has not been carried out */
-	size_t nr_left; /* of a word */
+	size_t nr_left; /* bytes of an incomplete word */
 	char left[MAX_WORD];
 	/* of a histogram, as poll() looks at it: what it had counted then */
 	bool is_hist;
 	unsigned int wanted; /* by waiters: POLLIN, POLLPRI */
 	uint64_t hits_read, hits_polled;
-	uint64_t hits, hits_ms; /* when it was looked at last */
+	uint64_t hits, hits_ms; /* the count at the last look, and its time */
 };
 
 static const struct truncation *truncation_of(const char *name)
@@ -92,8 +92,8 @@ static const struct truncation *truncation_of(const char *name)
 }
 
 /*
- * The errno of a file system for an error of the tools. A live process has an ESRCH of its own, for
- * filters.
+ * The errno of a file system for an error of the tools. ESRCH of a live process is about a filter,
+ * and stays.
  */
 static int fs_errno(const struct file *f, int err)
 {
@@ -110,7 +110,10 @@ static int send_write(struct file *f, const char *text, size_t n)
 	return fs_errno(f, err);
 }
 
-/* May the user open it so? The kernel lets root, and says EINVAL at the call instead. */
+/*
+ * Do the mode bits allow this open? The kernel lets root open any file, and read() or write()
+ * fails.
+ */
 static int check_mode(const struct target_file *at, bool readable, bool writable)
 {
 	if (!geteuid())
@@ -120,7 +123,10 @@ static int check_mode(const struct target_file *at, bool readable, bool writable
 	return 0;
 }
 
-/* FUSE reports a last close after close() has returned: an open right after it is not refused. */
+/*
+ * FUSE reports a last close after close() has returned, so an open right after it must wait for
+ * that.
+ */
 static int open_pipe(struct file *f)
 {
 	int err, tries = CLAIM_TRIES;
@@ -138,8 +144,8 @@ static void pause_trace(struct file *f)
 }
 
 /*
- * At the first close(), which returns after this (FUSE's flush); the last close (FUSE's release)
- * comes after close() has returned. So what happens after close() is recorded.
+ * Resume recording at the first close() (FUSE's flush), since close() returns after this. FUSE's
+ * release may come after close() has returned, so records would be missed.
  */
 static void unpause_trace(struct file *f)
 {
@@ -164,7 +170,7 @@ static int open_raw(struct file *f)
 	return -ENOMEM;
 }
 
-#define HITS_MS 50 /* histograms are added up no more often for waiters */
+#define HITS_MS 50 /* least time between two looks at histograms for waiters */
 
 static uint64_t now_ms(void)
 {
@@ -179,7 +185,7 @@ static struct text *new_text(struct file *f)
 	return text_new(f->t, f->path);
 }
 
-/* What the file's histograms have counted: the lines `Hits: N` of its text. */
+/* The sum of the file's histograms: the lines `Hits: N` of its text. */
 static uint64_t count_hits(struct file *f)
 {
 	static const char hits[] = "Hits: ";
@@ -192,7 +198,7 @@ static uint64_t count_hits(struct file *f)
 		size_t whole = (size_t)n;
 
 		buf[n] = 0;
-		/* a line goes on in the next piece */
+		/* the last line continues in the next piece */
 		at = strrchr(buf, '\n');
 		if (n == (ssize_t)sizeof(buf) - 1 && at) {
 			whole = (size_t)(at + 1 - buf);
@@ -221,7 +227,9 @@ static uint64_t hits_now(struct file *f, bool at_once)
 	return f->hits;
 }
 
-/* As in the kernel. POLLIN: more was counted since it was read; POLLPRI: since it was asked. */
+/*
+ * As in the kernel. POLLIN: the count has risen since the last read; POLLPRI: since the last poll.
+ */
 static unsigned int hist_events(struct file *f, bool at_once)
 {
 	const uint64_t hits = hits_now(f, at_once);
@@ -230,7 +238,7 @@ static unsigned int hist_events(struct file *f, bool at_once)
 	       (hits != f->hits_polled ? POLLPRI : 0);
 }
 
-/* The errors of open(2) before anything is done. */
+/* The errors of open(2) that are found before it has any effect. */
 static int check_open(struct file *f, const char *path, int access)
 {
 	int err = f->first->ops->find(f->first, path, &f->at);
@@ -293,7 +301,10 @@ int file_open(struct target *t, const char *path, int flags, struct file **out)
 	return 0;
 }
 
-/* A sub-buffer, or the rest of one; without waiting. Two may read of the same file at once. */
+/*
+ * Read a sub-buffer, or the rest of one, without waiting. Two threads may read the same file at
+ * once.
+ */
 static ssize_t take_raw(struct file *f, char *buf, size_t bytes, enum file_how how)
 {
 	static const enum raw_how raw_how[] = {
@@ -320,13 +331,13 @@ static ssize_t take_raw(struct file *f, char *buf, size_t bytes, enum file_how h
 static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how how)
 {
 	for (;;) {
-		/* asked first: then the records that are taken are all up to the end */
+		/* checked first, so that the records taken below are all up to the end */
 		bool over = !f->t->ops->raw_lives(f->raw);
 		ssize_t n = take_raw(f, buf, bytes, how);
 
 		if (n != -EAGAIN || how == FILE_NONBLOCK)
 			return n;
-		/* the kernel remembers an end that splice() has met, and more may come */
+		/* the kernel caches an end that splice() has seen, but more records may come */
 		if (over)
 			return how == FILE_SPLICE && f->t->ops->grows ? -EAGAIN : 0;
 		if (fuse_interrupted())
@@ -372,7 +383,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Words: whole ones are written, the rest of the last one waits. */
+/* Write whole words; an incomplete last word waits for the next write. */
 static int write_words(struct file *f, const char *buf, size_t bytes)
 {
 	size_t whole = bytes;
@@ -496,6 +507,6 @@ unsigned int file_poll(struct file *f, void *handle, unsigned int wanted)
 		return f->pipe || f->raw ? in : in | POLLOUT | POLLWRNORM;
 	}
 	wake_when(f, handle);
-	/* it may have become so before it was waited for */
+	/* it may have become ready before the wait began */
 	return file_ready(f) ? in : 0;
 }

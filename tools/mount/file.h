@@ -13,15 +13,15 @@ struct file;
 
 /*
  * file_open() - open @path of @t's tree, as open(2) with @flags.
- * Return: 0 and *@out, to be given to file_release(), which gives @t back, too; or -errno, @t being
- * the caller's still.
+ * Return: 0 and *@out, to be closed with file_release(), which releases @t, too; or -errno, and @t
+ * is still the caller's.
  */
 int file_open(struct target *t, const char *path, int flags, struct file **out);
 
 enum file_how {
-	FILE_WAIT,     /* for data that is not there yet */
+	FILE_WAIT,     /* wait for data */
 	FILE_NONBLOCK, /* O_NONBLOCK is set now */
-	FILE_SPLICE,   /* by splice(2): whole sub-buffers alone, without waiting */
+	FILE_SPLICE,   /* by splice(2): only whole sub-buffers, without waiting */
 };
 
 /* As pread(2) and pwrite(2) of a tracefs file. */
@@ -30,7 +30,7 @@ ssize_t file_write(struct file *f, const char *buf, size_t bytes);
 
 /*
  * file_flush() - close() of one of its descriptors. Return: the result of the close.
- * file_wants_flush() - whether it does anything.
+ * file_wants_flush() - whether file_flush() has any effect.
  */
 int file_flush(struct file *f);
 bool file_wants_flush(const struct file *f);
@@ -38,9 +38,9 @@ void file_release(struct file *f);
 
 /*
  * file_poll() - the result of poll(2) now.
- * @handle: a struct fuse_pollhandle to be notified when there is something to read; NULL none.
- * Taken.
- * @wanted: what is asked for, POLLIN and its like. Return: POLLIN, POLLOUT ...
+ * @handle: a struct fuse_pollhandle to be notified when there is something to read; NULL: none. The
+ * file owns it.
+ * @wanted: the requested events, POLLIN ... Return: POLLIN, POLLOUT ...
  */
 unsigned int file_poll(struct file *f, void *handle, unsigned int wanted);
 

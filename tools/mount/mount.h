@@ -3,12 +3,12 @@
  * The mount: the tracefs of every traced process as files, by FUSE.
  *
  *	DIR/PID/...	a live process, or a dead one whose area is still there (read-only)
- *	DIR/SESSION/...	a process and all that it starts, together
+ *	DIR/SESSION/...	a process and all processes that it starts, together
  *	DIR/kernel	a link to the kernel's tracefs
  *
- * Files that the agent answers are passed on to it, with its errno; files that show records are
- * rendered here, from the area. A process that hangs delays its own requests by some seconds each,
- * and no others.
+ * Requests for most files go to the agent, and its errno is returned. Files that show records are
+ * rendered here, from the area. If a process hangs, each request to it takes some seconds; other
+ * requests are not delayed.
  */
 #ifndef VESTIGE_TOOLS_MOUNT_H
 #define VESTIGE_TOOLS_MOUNT_H
@@ -19,9 +19,9 @@
 struct mount_options {
 	const char *dir;    /* absolute */
 	bool foreground;    /* do not detach */
-	const char *target; /* its tree is the mount's root; NULL: all of them */
-	bool allow_other;   /* others than the user may look, as their permissions allow */
-	const char *fsname; /* what /proc/mounts has first; NULL "vestige" */
+	const char *target; /* this target's tree is the mount's root; NULL: all targets */
+	bool allow_other;   /* other users may use the mount, as file permissions allow */
+	const char *fsname; /* first field in /proc/mounts; NULL: "vestige" */
 };
 
 /*
@@ -31,11 +31,12 @@ struct mount_options {
  */
 int mount_serve(const struct mount_options *options);
 
-/* Is there something mounted at @dir that we made? */
+/* Is a mount of vestige at @dir? */
 bool mount_is_ours(const char *dir);
 
 /*
- * mount_default_dir() - $XDG_RUNTIME_DIR/vestige; for root, or without one, /run/vestige.
+ * mount_default_dir() - $XDG_RUNTIME_DIR/vestige; for root, or if that is not set, /run/vestige.
+ * @dir: gets it; @bytes: room there.
  * Return: 0 or -ENAMETOOLONG with fail() set.
  */
 int mount_default_dir(char *dir, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the mount is by default, and what is mounted now. Tests: tests/tracefs/. */
+/* The default folder of the mount, and whether it is mounted. Tests: tests/tracefs/. */
 #include <errno.h>
 #include <mntent.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of the server where vestige was built without libfuse3. */
+/* Replaces the server if vestige is built without libfuse3. */
 #include <errno.h>
 
 #include "tools/base/fail.h"

@@ -45,7 +45,7 @@ static time_t started;
 static uid_t user;
 static gid_t group;
 
-/* Behind `instances/NAME`: its rest, with the name copied; NULL: @rest is of the target itself. */
+/* The part of @rest behind `instances/NAME`, with NAME copied; NULL: it is not in an instance. */
 static const char *split_instance(const char *rest, char name[64])
 {
 	const char *end;
@@ -120,9 +120,9 @@ static struct target *resolve_instance(const char *path, const char **name, int 
 }
 
 /*
- * Behind fi->fh: the kernel gives no path of an open file. All open files are in a list: a umount
- * may come before the kernel's release of a file that was just closed, and a lazy one while files
- * are open. Then no release comes at all.
+ * An open file: fi->fh points here, since FUSE gives no path of an open file. All are in a list:
+ * after an umount of a file that was just closed, or a lazy umount with open files, no release
+ * comes.
  */
 struct handle {
 	struct handle *next, **before; /* under opened_lock */
@@ -217,7 +217,7 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	} else if (!err) {
 		st->st_mode = S_IFREG | (at.mode & 0770); /* tracefs is not for others */
 		st->st_nlink = 1;
-		/* splice(2) reads to where the file ends: without end it asks us */
+		/* splice(2) reads up to the size of the file: a huge size makes it read from us */
 		if (!strcmp(at.name, "trace_pipe_raw"))
 			st->st_size = ENDLESS;
 	}
@@ -225,7 +225,7 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	return err;
 }
 
-/* The name may be a kept one. */
+/* The kernel may have cached the name, so look it up. */
 static int op_access(const char *path, int mask)
 {
 	struct stat st;
@@ -334,7 +334,7 @@ static int op_read(const char *path, char *buf, size_t bytes, off_t offset,
 	(void)path;
 	if (bytes > INT_MAX)
 		bytes = INT_MAX;
-	/* read(2) has a lock owner; a read that fills the page cache for splice(2) has none */
+	/* a read(2) has a lock owner; a read into the page cache for splice(2) has none */
 	if (fi->flags & O_NONBLOCK)
 		read_how = FILE_NONBLOCK;
 	else if (!fi->lock_owner)
@@ -415,7 +415,7 @@ static int op_rename(const char *from, const char *to, unsigned int flags)
 	return -EPERM;
 }
 
-/* truncate(2) changes nothing that is read. */
+/* truncate(2) has no effect. */
 static int op_truncate(const char *path, off_t size, struct fuse_file_info *fi)
 {
 	(void)path;
@@ -440,11 +440,11 @@ static int op_ioctl(const char *path, unsigned int cmd, void *arg, struct fuse_f
 	(void)fi;
 	(void)flags;
 	(void)data;
-	/* 0 wakes the waiters of a raw pipe: no reader waits */
+	/* 0 wakes the readers that wait for a raw pipe; here none wait */
 	return cmd ? -ENOTTY : 0;
 }
 
-/* Does nothing: it ends the sleep. */
+/* Does nothing: the signal ends a sleep. */
 static void on_interrupt(int sig)
 {
 	(void)sig;
@@ -455,11 +455,13 @@ static void *op_init(struct fuse_conn_info *conn, struct fuse_config *config)
 	struct sigaction sa = {.sa_handler = on_interrupt};
 
 	conn->max_readahead = 0;
-	/* else a splice() that waits for us is interrupted by a deadly signal alone */
+	/* with it only a fatal signal would interrupt a splice() that waits for us */
 	conn->want &= ~FUSE_CAP_ASYNC_READ;
 	config->nullpath_ok = 1;
-	/* a reader that is interrupted wakes the thread that waits for it; libfuse 3 leaves it
-	 * to us to have a handler when intr is set here */
+	/*
+	 * when a reader is interrupted, libfuse sends this signal to the thread that serves it;
+	 * with intr set here we must install the handler
+	 */
 	sigaction(config->intr_signal, &sa, NULL);
 	config->intr = 1;
 	config->entry_timeout = NAME_SECONDS;
@@ -504,7 +506,10 @@ static int loop(struct fuse *fuse)
 	return ret < 0 ? ret : 0;
 }
 
-/* Each process that is looked at has its area open, and a session may have thousands. */
+/*
+ * Raise the limit of open files: each process in use has its area open, a session perhaps
+ * thousands.
+ */
 static void allow_files(void)
 {
 	struct rlimit limit;
@@ -548,7 +553,7 @@ int mount_serve(const struct mount_options *options)
 	if (!err && fuse_set_signal_handlers(fuse_get_session(fuse)))
 		err = fail(EIO, "cannot set signal handlers");
 	if (!err) {
-		/* texts are the kernel's, for readers of the mount */
+		/* readers of the mount expect the kernel's text, without escapes */
 		out_terminal(false);
 		err = loop(fuse);
 		fuse_remove_signal_handlers(fuse_get_session(fuse));

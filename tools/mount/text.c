@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text by offset. Small files are made whole; `trace`, which may be gigabytes, is a window that
- * moves on as it is read: text before it is gone, and reading there begins anew. Each has its own
- * reader of the area, so its text is one consistent look at the buffer. One thread at a time.
- * Tests: tests/tracefs/.
+ * Text by offset. The text of a small file is made at once. `trace`, which may be gigabytes, is a
+ * window that moves forward as it is read; a read before the window makes the text again from the
+ * start. Each has its own reader of the area, so its text is one consistent view of the buffer. One
+ * thread at a time. Tests: tests/tracefs/.
  */
 #include "tools/mount/text.h"
 
@@ -17,7 +17,7 @@
 #include "tools/reader/reader.h"
 #include "tools/target/trace_stream.h"
 
-#define KEEP_BYTES (64u << 10) /* behind the place that was read last */
+#define KEEP_BYTES (64u << 10) /* kept of the text before the last read */
 
 struct text {
 	struct target *t;

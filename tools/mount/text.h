@@ -10,13 +10,13 @@
 
 struct text;
 
-/* @t is borrowed, @path copied. Nothing is read yet. NULL when memory is short. */
+/* The text of @path; @t is borrowed. Nothing is read yet. NULL when memory is short. */
 struct text *text_new(struct target *t, const char *path);
 void text_free(struct text *x);
 
 /*
- * text_read() - up to @bytes at @offset.
- * A file's text is made when its beginning is read; `trace` is made piece by piece.
+ * text_read() - read up to @bytes at @offset.
+ * A file's text is made when its start is read; `trace` is made piece by piece.
  * Return: bytes, 0 at the end, -errno with fail() set.
  */
 ssize_t text_read(struct text *x, char *buf, size_t bytes, uint64_t offset);

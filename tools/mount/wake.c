@@ -89,7 +89,7 @@ void wake_when(struct file *file, void *handle)
 		wake_drop(handle);
 		return;
 	}
-	/* one handle a file: a newer one takes the place of the one before */
+	/* one handle a file: a newer one replaces the one before */
 	for (at = &waiters; *at; at = &(*at)->next) {
 		if ((*at)->file == file) {
 			struct waiter *old = *at;

@@ -5,7 +5,10 @@
 
 struct file;
 
-/* Wake @handle (a struct fuse_pollhandle or NULL; taken) when @file is file_ready(). */
+/*
+ * Wake @handle (a struct fuse_pollhandle or NULL, owned by this) when file_ready() is true of
+ * @file.
+ */
 void wake_when(struct file *file, void *handle);
 
 /* @file is closed: forget its waiters. */
