@@ -109,7 +109,7 @@ const char *kd_mark_text(uint8_t marks)
 	return texts[marks & (KD_FILTERED | KD_SWITCHED)];
 }
 
-/* The child of each function that took the most time; of several the one that was seen first. */
+/* Find the child of each function that took the most time; of equal ones the first in the data. */
 static void find_children(struct kd *kd)
 {
 	for (size_t i = 0; i < kd->nr_pairs; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See kd.h: what is read, log or recording. */
+/* See kd.h: reads a log or a recording. */
 #include <errno.h>
 #include <event-parse.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static int no_memory(void)
 	return fail(ENOMEM, "out of memory");
 }
 
-/* Functions that give the CPU away: their time is not their callers' own. */
+/* KD_SWITCHED for functions that yield the CPU: their time is not their callers' own time. */
 static uint8_t marks_of(const char *name)
 {
 	static const char *const names[] = {"schedule",
@@ -76,7 +76,7 @@ static uint64_t end_of(const struct kd_call *c)
 	return c->delta_us == KFT_OPEN ? UINT64_MAX : c->at + c->ns;
 }
 
-/* Depths and local times, thread by thread: which call lies within which. */
+/* Find the depth and local time of each call, by thread, from the times of begin and end. */
 static int nest(struct kd *kd, uint8_t marks)
 {
 	uint32_t *open = malloc((kd->nr_calls + 1) * sizeof(*open)), nr = 0;
@@ -102,7 +102,7 @@ static int nest(struct kd *kd, uint8_t marks)
 		}
 		open[nr++] = (uint32_t)i;
 	}
-	/* local times are known: the stacks once more, for the sums by callers */
+	/* now that local times are known, go through the stacks again for the sums by callers */
 	nr = 0;
 	for (size_t i = 0; i < kd->nr_calls && !err; i++) {
 		struct kd_call *c = &kd->calls[i];
@@ -135,7 +135,7 @@ static int keep_entry(struct kd *kd, const struct kft_entry *e)
 	return err ? err : kd_keep(kd, &c);
 }
 
-/* A function's name may be an address: @names has what is there. */
+/* Replace names that are addresses by the names in the file @names. */
 static int name_addresses(struct kd *kd, const char *names)
 {
 	uint64_t *seen = malloc((kd->nr + 1) * sizeof(*seen)), bias, addr;
@@ -255,7 +255,7 @@ static int other(void *arg, const struct record *rec)
 	return rd->err;
 }
 
-/* Was the thread off its CPU since its last call began or ended? Forgets it. */
+/* Did the thread leave its CPU since its last call began or ended? Forgets that. */
 static bool was_off(struct reading *rd, int32_t pid)
 {
 	struct off *off = off_of(rd, pid);

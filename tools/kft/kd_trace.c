@@ -68,7 +68,7 @@ static void put_call(const struct place *at, struct out *o, const struct kd_call
 	out_printf(o, "%s\n", kd->functions[c->function].name);
 }
 
-/* The line before this one may have ended an interrupt, and this one may begin one. */
+/* Print the lines where an interrupt ends before this call, or begins with it. */
 static void interlace(struct place *at, struct out *o, const struct kd_call *c)
 {
 	if (at->in_interrupt && (!c->interrupt || c->at >= at->ends)) {

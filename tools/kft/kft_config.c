@@ -49,7 +49,7 @@ static char *next(struct words *w)
 	if (*p == '\n')
 		w->next_line++;
 	if (*p == '#') {
-		/* the comment behind it goes, so that the word can end here */
+		/* skip the comment behind the word, so that the word can be ended by NUL here */
 		w->at += strcspn(p, "\n");
 		w->next_line += *w->at == '\n';
 	}
@@ -280,7 +280,7 @@ void kft_config_free(struct kft_config *config)
 	*config = (struct kft_config){0};
 }
 
-/* @name: 0xADDRESS, which a name takes the place of; else it stays. */
+/* Replace *@name by the function's name if it is 0xADDRESS. */
 static int name_one(char **name, const char *program, struct elf_code *code)
 {
 	const struct elf_symbol *best = NULL;

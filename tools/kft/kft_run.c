@@ -15,7 +15,7 @@
 #include "tools/text/event_field.h"
 
 #define FLAG_HANDLER 8u		/* common_flags: TRACE_FLAG_HARDIRQ */
-#define LEFT_OUT     UINT32_MAX /* in the lower half of a call's data: its entry was; else 1 + slot */
+#define LEFT_OUT     UINT32_MAX /* in the lower half of a call's data: it has no entry; else 1 + slot */
 #define NO_FUNCTION  UINT32_MAX
 #define SLOT(data)   ((uint32_t)(data))
 
@@ -83,7 +83,7 @@ static void look_at_time(struct kft_run *run, uint64_t ts)
 	uint64_t due;
 
 	if (run->state == KFT_PRIMED && config->start.kind == KFT_NONE && !run->by_hand)
-		begin(run, run->v->first_ts, KFT_BY_NOBODY);
+		begin(run, run->v->first_ts, KFT_BY_NONE);
 	due = run->v->first_ts + config->start.us * 1000;
 	if (run->state == KFT_PRIMED && config->start.kind == KFT_TIME && ts >= due)
 		begin(run, due, KFT_BY_TIME);
@@ -92,7 +92,7 @@ static void look_at_time(struct kft_run *run, uint64_t ts)
 		end(run, due, KFT_BY_TIME);
 }
 
-/* Rows that were removed or overwritten make room. */
+/* Remove the rows that are marked as removed or were overwritten, to make room. */
 static void squeeze(struct kft_run *run)
 {
 	size_t left = 0;
@@ -119,7 +119,7 @@ static void free_slot(struct kft_run *run, struct kft_row *row)
 	row->slot = 0;
 }
 
-/* The oldest row goes. The call may be open: its slot says so. */
+/* Overwrite the oldest row. If its call is open, its slot in `open` is updated. */
 static void overwrite_one(struct kft_run *run)
 {
 	while (run->first < run->nr && run->rows[run->first].removed)
@@ -317,7 +317,7 @@ static bool is_mark(const struct record *rec, const char *mark)
 	return rec->kind == RECORD_PRINT && rec->data_bytes >= n && !memcmp(rec->data, mark, n);
 }
 
-/* Into the log: the open calls of the thread, the outermost first, and the function at @ip. */
+/* Log the open calls of the thread, the outermost first, and the function at @ip. */
 static int log_stack(struct kft_run *run, const struct record *rec, uint64_t ip)
 {
 	struct kft_row row = {
@@ -328,7 +328,8 @@ static int log_stack(struct kft_run *run, const struct record *rec, uint64_t ip)
 
 	run->nr_watches++;
 	if (nr >= run->config->log_entries && run->config->overwrite) {
-		i = nr - (uint32_t)run->config->log_entries + 1; /* the others would not stay */
+		i = nr - (uint32_t)run->config->log_entries +
+		    1; /* earlier ones would be overwritten */
 		if (call_filter_number(run->v->filter, ips[i - 1], &row.function))
 			return no_memory();
 	}
@@ -341,7 +342,9 @@ static int log_stack(struct kft_run *run, const struct record *rec, uint64_t ip)
 	return err;
 }
 
-/* A record of KFT_WATCH_EVENT. It is in front of the entry's own, and is a trigger as that is. */
+/*
+ * A record of KFT_WATCH_EVENT. It comes before the record of the entry, and triggers as that does.
+ */
 static int watch(struct kft_run *run, const struct tep_event *ev, const struct record *rec)
 {
 	uint64_t ip, left;
@@ -355,7 +358,7 @@ static int watch(struct kft_run *run, const struct tep_event *ev, const struct r
 		return no_memory();
 	roles = role_of(run, function);
 	look_at_time(run, rec->ts);
-	/* a function that starts and stops does one of them at an entry */
+	/* a function that both starts and stops does only one of them at an entry */
 	if ((roles & (ROLE_START | ROLE_STOP)) != (ROLE_START | ROLE_STOP))
 		look_at_entry(run, rec->ts, roles);
 	if (run->err || run->state != KFT_TRIGGERED || left >= run->watch_bytes)

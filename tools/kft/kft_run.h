@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run of KFT over the calls of a recording: triggers begin and end it, filters choose its entries,
- * and the log has them in the order of entry. A stack watch adds the stacks at which the event
- * stack:stack_left saw too little left. Logs are written as KFT writes them, so that its tools
- * read them. Tests: tests/cli/test_kft.py, tests/fuzz/kft.c.
+ * A run of KFT over the calls of a recording: triggers begin and end it, filters choose its
+ * entries, and the log has them in the order of entry. A stack watch adds the stacks for which the
+ * event stack:stack_left shows too few free bytes. Logs have the form of KFT, so its tools can read
+ * them.
+ * Tests: tests/cli/test_kft.py, tests/fuzz/kft.c.
  */
 #ifndef VESTIGE_TOOLS_KFT_RUN_H
 #define VESTIGE_TOOLS_KFT_RUN_H
@@ -15,7 +16,7 @@
 #include "tools/kft/kft_config.h"
 #include "tools/text/view.h"
 
-/* What `vestige kft start` and `stop` write into the records of a process. */
+/* The marks that `vestige kft start` and `stop` write into the records of a process. */
 #define KFT_MARK_START "kft: start"
 #define KFT_MARK_STOP  "kft: stop"
 
@@ -25,9 +26,9 @@
 
 enum kft_state { KFT_PRIMED, KFT_TRIGGERED, KFT_COMPLETE };
 
-/* What began or ended it. */
+/* The cause of the begin or the end of a run. */
 enum kft_why {
-	KFT_BY_NOBODY,
+	KFT_BY_NONE,
 	KFT_BY_ENTRY,
 	KFT_BY_EXIT,
 	KFT_BY_TIME,
@@ -40,7 +41,7 @@ struct kft_row {
 	uint64_t ts;
 	int64_t delta_us;
 	uint32_t function, caller; /* numbers of the view's filter; NO_FUNCTION none */
-	uint32_t slot;		   /* 1 + its place in `open`, 0: it has ended */
+	uint32_t slot;		   /* 1 + its index in `open`, 0: it has ended */
 	int32_t pid;		   /* -1: of an interrupt */
 	bool removed, is_exit;
 };
@@ -59,9 +60,9 @@ struct kft_run {
 	size_t *open; /* rows of open calls */
 	size_t nr_open, room_open;
 	uint32_t free_slot; /* 1 + the first that is free; `open` has the next */
-	uint8_t *roles;	    /* by function: what the configuration has it for */
+	uint8_t *roles;	    /* by function: its roles in the configuration */
 	size_t nr_roles;
-	uint64_t watch_bytes;	 /* less than that left of a stack is logged */
+	uint64_t watch_bytes;	 /* log stacks with less free bytes than this */
 	struct open_calls stack; /* with a watch */
 	uint64_t nr_watches;	 /* stacks that are in the log, or were */
 	uint64_t by_time, by_interrupt, by_list, not_found;
@@ -69,7 +70,7 @@ struct kft_run {
 };
 
 /*
- * kft_run_read() - the run of the records of @v, which is open and has calls.
+ * kft_run_read() - read the records of @v, which is open and has calls, and make the run of them.
  * @run: zeroed by the caller, but for config and v; freed with kft_run_free() either way.
  * Return: 0 or -errno with fail() set.
  */
@@ -77,14 +78,15 @@ int kft_run_read(struct kft_run *run);
 void kft_run_free(struct kft_run *run);
 
 /*
- * kft_run_check_names() - does each function of the configuration's triggers and list exist in the records?
- * Return: 0 or -ENOENT with fail() set, which names one that is near.
+ * kft_run_check_names() - does each function of the configuration's triggers and list exist in the
+ * records?
+ * Return: 0 or -ENOENT with fail() set, which suggests a similar name.
  */
 int kft_run_check_names(const struct kft_run *run);
 
-/* Its log. */
+/* Print its log. */
 void kft_run_put(const struct kft_run *run, struct out *o);
-/* `status: run id 0, primed, triggered, complete`, and the configuration. */
+/* Print `status: run id 0, primed, triggered, complete`, and the configuration. */
 void kft_status_put(struct out *o, const struct kft_config *config, const struct kft_run *run);
 
 #endif
