@@ -11,8 +11,8 @@
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/base/sort.h"
 #include "engine/core/ops.h"
+#include "engine/process/eh_table.h"
 
 static const struct text_probe_hook *hook;
 static const struct text_wrap_hook *wraps;
@@ -141,51 +141,27 @@ void text_place_gone(struct text_place *place)
 	place->wrap_id = 0;
 }
 
-/* The i-th start of .eh_frame_hdr's table, in its usual encoding; they are sorted. */
-static uint64_t start_at(const uint8_t *hdr, uint32_t i)
-{
-	int32_t start;
-
-	memcpy(&start, hdr + 12 + (uint64_t)i * 8, 4);
-	return (uint64_t)hdr + (uint64_t)(int64_t)start;
-}
-
-static int find_start(const uint8_t *hdr, uint32_t count, uint64_t address, uint64_t *start,
-		      uint64_t *end)
-{
-	uint32_t lo = LOWER_BOUND(i, 0, count, start_at(hdr, i) <= address);
-
-	if (!lo)
-		return -ENOENT;
-	*start = start_at(hdr, lo - 1);
-	if (lo < count)
-		*end = start_at(hdr, lo);
-	return 0;
-}
-
 int text_function_start(const struct object *o, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	uint64_t bias = object_row(o)->bias;
-	const uint8_t *hdr = NULL;
-	uint32_t i, count = 0;
+	struct eh_table t = {0};
+	uint32_t i, above;
 
 	*end = 0;
 	for (i = 0; i < o->nr_phdr; i++) {
 		const ElfW(Phdr) *ph = &o->phdr[i];
 
-		if (ph->p_type == PT_GNU_EH_FRAME && ph->p_memsz >= 12)
-			hdr = (const uint8_t *)(bias + ph->p_vaddr);
 		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X &&
 		    address - bias - ph->p_vaddr < ph->p_filesz)
 			*end = bias + ph->p_vaddr + ph->p_filesz;
-		if (hdr && ph->p_type == PT_GNU_EH_FRAME) {
-			memcpy(&count, hdr + 8, 4);
-			if (count > (ph->p_memsz - 12) / 8)
-				count = (uint32_t)((ph->p_memsz - 12) / 8);
-		}
+		if (ph->p_type == PT_GNU_EH_FRAME)
+			eh_table_open(&t, (const void *)(bias + ph->p_vaddr), ph->p_memsz);
 	}
-	/* version 1; eh_frame_ptr pcrel|sdata4, fde_count udata4, table datarel|sdata4 */
-	if (!*end || !hdr || hdr[0] != 1 || hdr[1] != 0x1b || hdr[2] != 0x03 || hdr[3] != 0x3b)
+	above = *end ? eh_table_above(&t, address) : 0;
+	if (!above)
 		return -ENOENT;
-	return find_start(hdr, count, address, start, end);
+	*start = eh_table_begin(&t, above - 1);
+	if (above < t.nr)
+		*end = eh_table_begin(&t, above);
+	return 0;
 }

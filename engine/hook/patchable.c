@@ -25,6 +25,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
+#include "engine/process/eh_table.h"
 #include "engine/process/libc.h"
 #include "engine/hook/callee.h"
 #include "engine/hook/graph/graph.h"
@@ -92,7 +93,6 @@ static int note_symbol(void *arg, uint64_t value, const char *name)
 	return 0;
 }
 
-/* The sorted table of .eh_frame_hdr, in its usual encoding: pairs of 32-bit offsets from it. */
 static void note_fdes(struct scan *s)
 {
 	const struct area_object *row = object_row(s->o);
@@ -100,22 +100,13 @@ static void note_fdes(struct scan *s)
 
 	for (i = 0; i < s->o->nr_phdr; i++) {
 		const ElfW(Phdr) *ph = &s->o->phdr[i];
-		const uint8_t *hdr = (const uint8_t *)(row->bias + ph->p_vaddr);
-		uint32_t count;
+		struct eh_table t;
 
-		/* version 1; eh_frame_ptr pcrel|sdata4, fde_count udata4, table datarel|sdata4 */
-		if (ph->p_type != PT_GNU_EH_FRAME || ph->p_memsz < 12 || hdr[0] != 1 ||
-		    hdr[1] != 0x1b || hdr[2] != 0x03 || hdr[3] != 0x3b)
+		if (ph->p_type != PT_GNU_EH_FRAME ||
+		    eh_table_open(&t, (const void *)(row->bias + ph->p_vaddr), ph->p_memsz))
 			continue;
-		memcpy(&count, hdr + 8, 4);
-		if (count > (ph->p_memsz - 12) / 8)
-			count = (uint32_t)((ph->p_memsz - 12) / 8);
-		for (k = 0; k < count; k++) {
-			int32_t start;
-
-			memcpy(&start, hdr + 12 + (uint64_t)k * 8, 4);
-			note_start(s, ph->p_vaddr + (uint64_t)(int64_t)start, AREA_FUNCTION_FDE);
-		}
+		for (k = 0; k < t.nr; k++)
+			note_start(s, eh_table_begin(&t, k) - row->bias, AREA_FUNCTION_FDE);
 	}
 }
 

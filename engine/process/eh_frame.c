@@ -16,6 +16,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
+#include "engine/process/eh_table.h"
 #include "engine/process/object.h"
 #include "object/eh_read.h"
 
@@ -252,35 +253,19 @@ static struct eh_rule read_rule(const uint8_t *fde, uint64_t begin, uint64_t ip,
 	return u.now.r;
 }
 
-/* The table that is sorted by address: GNU ld's and LLVM's have one form. */
 static struct eh_rule look_up(const uint8_t *head, uint64_t ip, const struct area_object *o)
 {
 	static const struct eh_rule none;
-	static const uint8_t form[4] = {1, 0x1b, 0x03, 0x3b};
-	struct {
-		int32_t begin, fde;
-	} row;
-	uint32_t nr, lo = 0, hi;
+	struct eh_table t;
+	uint32_t above;
 
-	if ((uint64_t)head < o->lo || o->hi - (uint64_t)head < 12 ||
-	    memcmp(head, form, sizeof(form)) != 0)
+	if ((uint64_t)head < o->lo || (uint64_t)head > o->hi ||
+	    eh_table_open(&t, head, o->hi - (uint64_t)head))
 		return none;
-	memcpy(&nr, head + 8, sizeof(nr));
-	if (!nr || nr > (o->hi - (uint64_t)head - 12) / sizeof(row))
-		return none;
-	for (hi = nr; hi - lo > 1;) {
-		uint32_t middle = lo + (hi - lo) / 2;
-
-		memcpy(&row, head + 12 + (size_t)middle * sizeof(row), sizeof(row));
-		if ((uint64_t)head + (uint64_t)(int64_t)row.begin <= ip)
-			lo = middle;
-		else
-			hi = middle;
-	}
-	memcpy(&row, head + 12 + (size_t)lo * sizeof(row), sizeof(row));
-	if ((uint64_t)head + (uint64_t)(int64_t)row.begin > ip)
-		return none;
-	return read_rule(head + row.fde, (uint64_t)head + (uint64_t)(int64_t)row.begin, ip, o);
+	above = eh_table_above(&t, ip);
+	return above ? read_rule(eh_table_entry(&t, above - 1), eh_table_begin(&t, above - 1), ip,
+				 o)
+		     : none;
 }
 
 static struct eh_rule find(uint64_t ip)
