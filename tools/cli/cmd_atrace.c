@@ -289,28 +289,14 @@ struct text {
 	z_stream z;
 };
 
-static int pack(struct text *to, const char *text, size_t bytes, int flush)
-{
-	to->z.next_in = (unsigned char *)(uintptr_t)text;
-	to->z.avail_in = (uInt)bytes;
-	do {
-		char *room = out_room(&to->o, OUT_BYTES / 2);
-
-		to->z.next_out = (unsigned char *)room;
-		to->z.avail_out = OUT_BYTES / 2;
-		deflate(&to->z, flush);
-		out_done(&to->o, room + OUT_BYTES / 2 - to->z.avail_out);
-	} while (!to->z.avail_out);
-	return to->o.err;
-}
-
 static int put_text(void *arg, const char *text, size_t bytes)
 {
 	struct text *to = arg;
 
 	if (at.compress)
-		return pack(to, text, bytes, Z_NO_FLUSH);
-	out_write(&to->o, text, bytes);
+		out_deflate(&to->o, &to->z, text, bytes, Z_NO_FLUSH);
+	else
+		out_write(&to->o, text, bytes);
 	return to->o.err;
 }
 
@@ -363,7 +349,7 @@ static int print(void)
 	out_text(&to.o, "TRACE:\n");
 	err = export(&to);
 	if (at.compress) {
-		pack(&to, "", 0, Z_FINISH);
+		out_deflate(&to.o, &to.z, "", 0, Z_FINISH);
 		deflateEnd(&to.z);
 	}
 	if (!at.output)

@@ -56,16 +56,7 @@ static void pack(struct pprof *p, int flush)
 		p->x->err = fail(ENOMEM, "out of memory");
 		return;
 	}
-	p->z.next_in = p->all.bytes;
-	p->z.avail_in = (uInt)p->all.nr;
-	do {
-		char *to = out_room(&p->x->o, OUT_BYTES / 2);
-
-		p->z.next_out = (unsigned char *)to;
-		p->z.avail_out = OUT_BYTES / 2;
-		deflate(&p->z, flush);
-		out_done(&p->x->o, to + OUT_BYTES / 2 - p->z.avail_out);
-	} while (!p->z.avail_out);
+	out_deflate(&p->x->o, &p->z, p->all.bytes, p->all.nr, flush);
 	protobuf_clear(&p->all);
 }
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "tools/base/control_byte.h"
 #include "tools/base/fail.h"
@@ -371,4 +372,20 @@ void out_string(struct out *o, const char *text, size_t n)
 		put_safe(o, text, n, "\t");
 	else
 		out_write(o, text, n);
+}
+
+void out_deflate(struct out *o, struct z_stream_s *z, const void *bytes, size_t n, int flush)
+{
+	const unsigned int step = OUT_BYTES / 2;
+
+	z->next_in = (unsigned char *)(uintptr_t)bytes;
+	z->avail_in = (uInt)n;
+	do {
+		char *to = out_room(o, step);
+
+		z->next_out = (unsigned char *)to;
+		z->avail_out = step;
+		deflate(z, flush);
+		out_done(o, to + step - z->avail_out);
+	} while (!z->avail_out);
 }
