@@ -41,7 +41,6 @@ struct options {
 	bool kernel_options; /* one of -O is the kernel's */
 	uint32_t set, keep;  /* options of the kernel's text */
 	bool quiet, debug, global, profile;
-	const char *log_level, *hooks;
 };
 
 static int no_memory(void)

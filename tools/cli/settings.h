@@ -49,7 +49,7 @@ struct settings {
 	bool negate; /* while the flags are taken: -v was there */
 	bool children, missing_ok, quiet;
 	const char *user;
-	bool fork, to_stderr;
+	bool fork;
 };
 
 /* -P and -k; -p, -e and all others that set something. Both of a struct settings. */
