@@ -33,7 +33,7 @@ export function step(column: string, op: string, value: string): string {
   return `${column} ${op} ${value.split("\n")[0]}`;
 }
 
-export function nanoseconds(text: string): number {
+function nanoseconds(text: string): number {
   const m = /^(\d+(?:\.\d*)?|\.\d+)(ns|us|ms|s|)$/.exec(text);
   if (!m) throw new Error(`“${text}” is no length of time: 10us, 1.5ms, 2s.`);
   return Math.round(Number(m[1]) * UNITS[m[2]]);

@@ -37,7 +37,7 @@ export interface Piece {
   to: number;
 }
 
-export interface GraphEvents {
+interface GraphEvents {
   moved(range: Range): void;
   hovered(span: Span | null, ts: number, x: number, y: number): void;
   clicked(span: Span | null, ts: number): void;
@@ -49,7 +49,7 @@ export interface GraphEvents {
 
 const STATES = ["running", "woken", "preempted", "blocked"];
 const MIN_NS = 10; // the shortest range
-export const GREEN = "#1a9a3c", RED = "#d23030", PATH = "#e07b00";
+const GREEN = "#1a9a3c", RED = "#d23030", PATH = "#e07b00";
 
 export class Graph {
   range: Range;

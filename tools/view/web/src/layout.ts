@@ -19,7 +19,7 @@ export interface Line {
 }
 
 // A group of tracks, which can be closed.
-export interface Group {
+interface Group {
   key: string;
   title: string;
   top: number;

@@ -8,7 +8,7 @@ import type { Viewer } from "./viewer";
 const LINE = 20; // pixels
 const MAX = 8_000_000; // pixels: the highest element that browsers draw
 
-export interface ListProps {
+interface ListProps {
   v: Viewer;
   source: Source;
   length: number;

@@ -7,7 +7,7 @@ import { Entry, FlameRow, Found, FunctionTimes, Info, Source, TableRow, Track, i
 // Of each span: start, as difference to the one before; length; name; and for CPUs and states its extra.
 type RowColumns = [number[], number[], number[], number[]?];
 
-export interface Recording {
+interface Recording {
   info: Info;
   rows: (RowColumns[] | null)[]; // by track; null: a track of events, made from `events`
   events: Events; // ts: differences

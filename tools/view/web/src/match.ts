@@ -16,7 +16,7 @@ export interface Item {
 
 // undefined: neither met nor not met
 type Met = boolean | undefined;
-export type Condition = (item: Item) => Met;
+type Condition = (item: Item) => Met;
 
 function numberOf(text: string): number {
   if (/^0x[0-9a-f]+$/i.test(text)) return parseInt(text, 16);

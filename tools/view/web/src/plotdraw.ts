@@ -3,7 +3,7 @@
 import type { Plot } from "./plots";
 import { lowerBound } from "./local";
 
-export interface PlotArea {
+interface PlotArea {
   from: number; // ns
   to: number;
   width: number; // pixels
@@ -39,11 +39,11 @@ export function drawValues(g: CanvasRenderingContext2D, plot: Plot, p: PlotArea,
   g.fillText(String(least), 3, p.top + p.height - 6);
 }
 
-export const HEAT_ROWS = 16;
+const HEAT_ROWS = 16;
 
 // A heat map: a column is some pixels of time, a row a power of two of the length. `counts` has the number of
 // spans of each box.
-export function heatBoxes(plot: Plot, from: number, to: number, columns: number): { counts: number[]; most: number; shortest: number } {
+function heatBoxes(plot: Plot, from: number, to: number, columns: number): { counts: number[]; most: number; shortest: number } {
   const { start, length } = plot.rows[0], counts: number[] = new Array(columns * HEAT_ROWS).fill(0);
   const powers = length.map((n) => (n < 1 ? 0 : Math.floor(Math.log2(n))));
   const longest = powers.reduce((a, b) => Math.max(a, b), 0), shortest = Math.max(0, longest - HEAT_ROWS + 1);

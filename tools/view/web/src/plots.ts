@@ -6,7 +6,7 @@ import { Row, lowerBound } from "./local";
 import { fieldOf } from "./match";
 import { Entry, Info, Source, isEvent } from "./source";
 
-export type Shape = "spans" | "values" | "heat";
+type Shape = "spans" | "values" | "heat";
 
 // What the user asked for; a saved session has this.
 export type PlotDefinition =
@@ -32,7 +32,7 @@ const MAX_ROWS = 8; // of spans that overlap
 const MAX_LOCKS = 20;
 
 // The entries that meet a condition, in order of time.
-export async function collect(source: Source, steps: string): Promise<Entry[]> {
+async function collect(source: Source, steps: string): Promise<Entry[]> {
   const those = source.filtered(steps), out: Entry[] = [];
   while (out.length < MAX_ENTRIES) {
     const more = await those.list(out.length, CHUNK);

@@ -4,7 +4,7 @@ import { trackKey } from "./layout";
 import type { PlotDefinition } from "./plots";
 import type { Viewer } from "./viewer";
 
-export interface Session {
+interface Session {
   vestige: "view session";
   version: 1;
   path: string; // of the recording
@@ -37,7 +37,7 @@ function isTime(n: unknown): n is number {
 }
 
 // Throws an Error where the text is no session.
-export function readSession(text: string): Session {
+function readSession(text: string): Session {
   let s: Session;
   try {
     s = JSON.parse(text);

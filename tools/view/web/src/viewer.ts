@@ -10,9 +10,9 @@ import { Entry, Info, Source, isEvent } from "./source";
 import { Path, Wakeups } from "./wakeups";
 
 export type Tab = "chosen" | "table" | "flame" | "tree" | "diff" | "notes" | "source" | "sql";
-export type Dialog = "help" | "palette" | "tracks" | "newplot" | "filter" | "record" | "cut" | null;
+type Dialog = "help" | "palette" | "tracks" | "newplot" | "filter" | "record" | "cut" | null;
 
-export interface MenuItem {
+interface MenuItem {
   title: string;
   run(): void;
 }
@@ -457,7 +457,7 @@ export class Viewer {
   }
 }
 
-export function download(name: string, blob: Blob) {
+function download(name: string, blob: Blob) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;
