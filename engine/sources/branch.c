@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See branch.h. A place is a static branch: off, it is one instruction that does nothing. The
- * program's struct has the counts, so a place that the compiler copied (an inline function) has one
- * row, and counts go with dlclose(). They are atomic, and count while the source is on; nothing
- * resets them. Any context. fork: the child goes on with its parent's counts. Costs: bench
- * "branch". Tests: tests/engine/tracers/branch.
+ * See branch.h. A branch site is a static branch: while it is off, it is one instruction that does
+ * nothing. The counts are in the program's struct, so a site that the compiler copied (into inlined
+ * calls) has one row, and dlclose() removes the counts with the object. Counts are atomic; they
+ * grow while the source is on, and nothing resets them. Any context. fork: the child goes on with
+ * its parent's counts. Costs: bench "branch". Tests: tests/engine/tracers/branch.
  */
 #include "engine/sources/branch.h"
 
@@ -22,7 +22,7 @@ static struct holder {
 
 static int is_on;
 
-/* Places whose data belongs to another object are left alone. */
+/* Whether the site's data is in the site's own object. Others are left alone. */
 static int is_own(const struct holder *h, const struct branch_site *s)
 {
 	const struct area_object *row = object_row(h->object);
@@ -69,7 +69,7 @@ void branch_ran(struct vestige_branch *b, int value, int constant)
 		__atomic_fetch_add(value ? &b->incorrect : &b->correct, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	/* as in the kernel: a condition that the compiler knows is as it was expected */
+	/* as in the kernel: a condition that is constant for the compiler counts as expected */
 	right = constant || value == b->expected;
 	if (constant)
 		__atomic_fetch_add(&b->constant, 1, __ATOMIC_RELAXED);
@@ -120,7 +120,7 @@ uint32_t branch_list(enum vestige_branch_kind kind, struct vestige_branch **to, 
 
 	for (h = holders; h; h = h->next)
 		for (s = h->sites; s < h->end; s++) {
-			/* in C++ one that never ran has no name yet */
+			/* in C++ a site that never ran has no name yet */
 			if (!is_own(h, s) ||
 			    __atomic_load_n(&s->branch->bytes, __ATOMIC_ACQUIRE) <
 				    sizeof(*s->branch) ||

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See branch_stack.h. One kind of perf's (process/perf.h). The facts about the processor come
- * from sysfs: a try of perf_event_open() may end a process in a sandbox. Where there are no stacks
- * but Intel's branch trace store, the kernel fills that when each branch is to be a sample, which
- * then has where it went as the address. Intel PT is not read. fork: the child's agent opens its
- * own. Tests: tests/unit/test_perf_sample.c, tests/engine/tracers/hw-branch.
+ * See branch_stack.h. It is one kind of perf's records (process/perf.h). The facts about the
+ * processor come from sysfs: in a sandbox, a trial perf_event_open() may end the process. If the
+ * processor has only Intel's branch trace store, each branch is a sample, and the kernel fills it
+ * from that store; the sample's address is the branch's target. Intel PT is not read. fork: the
+ * child's agent opens its own. Tests: tests/unit/test_perf_sample.c,
+ * tests/engine/tracers/hw-branch.
  */
 #include "engine/sources/branch_stack.h"
 
@@ -27,7 +28,10 @@ enum way { NONE, STACKS, TRACE_STORE };
 
 static enum way way;
 
-/* Stacks: how deep they are, of a processor of one kind of core, or of its big ones. */
+/*
+ * Which way this machine has. The first two files exist if the processor has branch stacks: with
+ * one kind of core, and for the big cores of two kinds.
+ */
 static enum way way_here(void)
 {
 	static const struct {

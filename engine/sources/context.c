@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The context of the calling thread, of the sources held, mask and work (core/context.h). A thread whose
- * context changes takes the slow path with its next record; a thread that begins to wait for a lock
- * sends all threads there, since it does not know the owner. Whether a thread is pinned to one CPU
- * is asked once, and again when a call has changed it for any.
+ * The context of the calling thread, from the sources held, mask and work (core/context.h). A
+ * thread whose context changes takes the slow path with its next record. A thread that begins to
+ * wait for a lock makes all threads take it, since it does not know the lock's owner. Whether a
+ * thread is pinned to one CPU is read from the kernel once, and again after any thread's call that
+ * may change it.
  *
  * Any context; a thread's first record makes one system call. fork: the child goes on. Costs: two
  * stores at each change, a slow path with the next record. Tests: tests/engine/events/context.
@@ -20,7 +21,10 @@
 #include "engine/sources/work.h"
 
 #define MAX_DEPTH 15u
-/* In pinned.bits, above the context's: work items that the thread is in, and since when that counts. */
+/*
+ * Bits of pinned.bits above the context's: how many work items the thread is in, and the work_gen
+ * for which that counts.
+ */
 #define WORK_ONE       (1u << 16)
 #define WORK_DEPTH     (0xffu << 16)
 #define WORK_GEN_SHIFT 24
@@ -31,9 +35,10 @@ static __thread struct {
 	uint32_t bits;
 } pinned __attribute__((tls_model("initial-exec")));
 static uint32_t pinned_gen = 1;
-static uint32_t work_gen; /* listeners of work items, since the start; 8 bits */
+/* how often listeners of work items came or left, since the start; 8 bits */
+static uint32_t work_gen;
 
-/* Whether one CPU alone is left to the thread. */
+/* CONTEXT_MIGRATE_DISABLED if the thread may run on one CPU alone. */
 static uint32_t pinned_bits(void)
 {
 	uint64_t cpus[CPU_WORDS];

@@ -24,7 +24,7 @@ int ctx_record_start(void)
 	return err ? err : ftrace_format_text(FTRACE_WAKEUP);
 }
 
-/* The kernel's index of a state's letter: of its lowest bit; one that could go on has none. */
+/* The kernel's index of a state's letter: of its lowest bit; a runnable thread has none. */
 static uint8_t state_index(int64_t state)
 {
 	uint8_t i;
@@ -40,7 +40,7 @@ static int32_t prio_of(int tid)
 	return tid > 0 ? sched_task_find(tid, perf_clock_now())->prio : 120;
 }
 
-/* Readers know the name of one that is none of ours. */
+/* Make the name of a thread of another process known to readers. */
 static void name_stranger(struct trace_array *tr, int pid, const char *comm)
 {
 	if (pid > 0 && sched_threads_find(pid) != SCHED_THREAD)
@@ -68,7 +68,7 @@ void ctx_record_write(struct trace_array *tr, const struct sched_call *c)
 					 .next_cpu = c->as->cpu};
 		name_stranger(tr, sw->next_pid, sw->next_comm);
 	} else {
-		/* of the waker the kernel's record has the id alone */
+		/* the kernel's record has no more of the waker than its id */
 		*r = (struct ctx_record){.head = r->head,
 					 .prev_pid = (uint32_t)c->as->tid,
 					 .prev_prio = (uint8_t)prio_of(c->as->tid),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See deputies.h. A name becomes the range from its symbol to the next one of its object. A call
- * site outside of all ranges, as most are, costs a look at each range. Out of one, the stack is
- * walked, which takes a microsecond. A table that was replaced stays, since a thread may be in it.
- * fork: the child has the same. Tests: tests/engine/tracers/kmemtrace, events/lock_order.
+ * See deputies.h. A name becomes the range from its symbol to the next symbol of its object. A call
+ * site outside of all ranges, as most are, costs one comparison with each range. For a call site
+ * inside a range the stack is unwound, which takes a microsecond. A table that was replaced is not
+ * freed, since a thread may still read it. fork: the child has the same. Tests:
+ * tests/engine/tracers/kmemtrace, events/lock_order.
  */
 #include "engine/sources/deputies.h"
 
@@ -24,7 +25,7 @@ struct range {
 };
 
 struct deputy_ranges {
-	uint64_t lo, hi; /* of all */
+	uint64_t lo, hi; /* bounds of all ranges together */
 	uint32_t nr;
 	struct range at[MAX_RANGES];
 };
@@ -37,7 +38,8 @@ struct deputies allocators = {
 };
 
 /*
- * C programs name them so; in C++ they are functions of their own unless the compiler inlines them.
+ * C programs use these names; in C++ they are functions of their own unless the compiler inlines
+ * them.
  */
 struct deputies lockers = {
 	"*mutex_init *mutex_new *mutex_create *mutex_alloc *MutexInit *MutexNew *MutexCreate "
@@ -72,7 +74,7 @@ static int is_named(const char *names, const char *name)
 struct search {
 	const char *names;
 	struct deputy_ranges *ranges;
-	uint32_t first; /* of the object */
+	uint32_t first; /* the object's first range */
 	uint64_t bias, end;
 };
 
@@ -154,7 +156,9 @@ static int is_inside(const struct deputy_ranges *r, uint64_t site)
 {
 	uint32_t i;
 
-	/* the byte before: a call may be the last instruction */
+	/*
+	 * compare the byte before the return address: a call may be a function's last instruction
+	 */
 	if (site <= r->lo || site > r->hi)
 		return 0;
 	for (i = 0; i < r->nr; i++)
@@ -166,7 +170,7 @@ static int is_inside(const struct deputy_ranges *r, uint64_t site)
 struct walk {
 	const struct deputy_ranges *ranges;
 	uint64_t site, found;
-	int inside; /* the site was passed */
+	int inside; /* the walk has passed the call site */
 };
 
 static int step(void *arg, uint64_t ip, uint64_t sp)

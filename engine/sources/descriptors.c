@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See descriptors.h. Seen where a system call returns one through libc; what it leads to is asked of
- * /proc then, and of the socket. In a thread in which we may make no system call, none is reported.
+ * See descriptors.h. A descriptor is seen when a system call through libc returns it. What it leads
+ * to is then read from /proc, and from the socket. A thread that may make no system call reports
+ * none.
  *
  * Any context. fork: the child has the same listeners. Costs: one to three system calls for each
  * descriptor. Tests: tests/cli/test_sched.py.
@@ -21,7 +22,7 @@
 #include "engine/process/thread_list.h"
 #include "engine/sources/syscall.h"
 
-/* Where the descriptor is. */
+/* Where a system call returns the descriptor. */
 enum place { RESULT, FIRST_ARGUMENT, PAIR_AT_FIRST, PAIR_AT_FOURTH };
 
 static const struct call {
@@ -52,7 +53,7 @@ static const struct call {
 };
 static const struct syscall_table table = SYSCALL_TABLE(calls);
 
-/* The call that the thread is in; a handler's takes its place. */
+/* The system call that the thread is in; a call of a handler replaces it. */
 static __thread struct {
 	uint64_t nr, args[4];
 } now __attribute__((tls_model("initial-exec")));
@@ -78,7 +79,7 @@ static void put_address(struct seq_buf *s, const uint8_t *ip, uint32_t nr, uint1
 	seq_putu(s, ntohs(port));
 }
 
-/* Return: 0: it is no socket that says more than /proc. */
+/* Put a socket's path or address. Return: 0: it is no socket, or has none. */
 static int put_socket(struct seq_buf *s, int fd)
 {
 	union {
@@ -92,7 +93,7 @@ static int put_socket(struct seq_buf *s, int fd)
 	uint32_t i, bytes = 0;
 
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		bytes = sizeof(a) - 1; /* a path may have no end */
+		bytes = sizeof(a) - 1; /* a path may have no NUL */
 		if (!arch_syscall(ways[i], fd, (long)&a, (long)&bytes, 0, 0, 0) &&
 		    (a.any.sa_family != AF_UNIX || bytes > path))
 			break;
@@ -142,7 +143,10 @@ static void report(int fd)
 	SOURCE_NOTIFY(struct descriptor_listener, first, fd, name);
 }
 
-/* The place may be another call's, whose handler came between: the kernel reads it. */
+/*
+ * Report the two descriptors at @at. The kernel reads them: a handler may have left the address of
+ * another call here.
+ */
 static void report_pair(uint64_t at)
 {
 	int fds[2];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See fatal.h. The handler goes on to a stack of its own with a copy of what the kernel put on the
- * thread's (arch_signal_copy()), so that the program's own stack for handlers may be small, and a
+ * See fatal.h. The handler continues on a stack of its own, with a copy of what the kernel put on
+ * the thread's stack (arch_signal_copy()). So the program's own signal stack may be small, and a
  * fault in the reporter cannot overwrite it.
  *
- * Then the process dies as it would have died: a fault happens again with the default action in
- * place, so that a core has the registers of the faulting instruction; another signal is queued
- * again for its thread with its siginfo. In a thread that may make no system call the fault comes
- * while its signal is blocked, at which the kernel ends the process by that signal.
+ * Then the process dies as it would have died without the engine. A fault happens again with the
+ * default action set, so that a core has the registers of the faulting instruction. Another signal
+ * is queued again for its thread with its siginfo. In a thread that may make no system call, the
+ * fault happens again while its signal is blocked, and then the kernel ends the process by that
+ * signal.
  *
  * fork: the child has the same handlers. Nothing is allocated in the handler. Tests:
  * tests/engine/fire/crash.
@@ -26,7 +27,7 @@
 
 #define STACK_BYTES (512u * 1024)
 #define GUARD_BYTES 4096u
-#define COPY_BYTES  (128u * 1024) /* of it, for what the kernel puts there */
+#define COPY_BYTES  (128u * 1024) /* the part of it for what the kernel puts on the stack */
 #define WAIT_NS	    10000000
 #define MAX_WAITS   2000u /* 20 s for another thread's report, which ends the process */
 
@@ -37,9 +38,9 @@
 
 static fatal_report *reporter;
 static uint8_t *stack;
-static int owner;	      /* thread that reports; 0: none does */
-static uint64_t guard;	      /* of fatal_guarded(), by the owner */
-static uint32_t muted_before; /* of the guarded call */
+static int owner;	      /* thread that reports; 0: no thread does */
+static uint64_t guard;	      /* of fatal_guarded(), called by the owner */
+static uint32_t muted_before; /* value before the guarded call */
 
 static int own_tid(void)
 {
@@ -48,7 +49,7 @@ static int own_tid(void)
 	return tid ? tid : -1;
 }
 
-/* Whether the instruction that did it does it again. */
+/* Whether the signal is a fault: its instruction causes it again when it runs again. */
 static int is_fault(int sig, const siginfo_t *info)
 {
 	return info->si_code > 0 &&
@@ -61,7 +62,7 @@ static void block(void *context, int sig)
 	*(uint64_t *)&((ucontext_t *)context)->uc_sigmask |= BIT(sig) >> 1;
 }
 
-/* Back in the interrupted code the process dies. */
+/* Prepare the death: the process dies when the handler has returned. */
 static void die(int sig, siginfo_t *info, void *context)
 {
 	const uint64_t by_default[4] = {0};
@@ -78,7 +79,7 @@ static void die(int sig, siginfo_t *info, void *context)
 	arch_syscall(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), sig, (long)info, 0, 0);
 }
 
-/* The rest of the handler, on the other stack. Its return ends the signal. */
+/* The rest of the handler, on the engine's own stack. Its return ends the signal. */
 static void on_own_stack(int sig, siginfo_t *info, void *context)
 {
 	const uint64_t ip = *arch_context_ip(context), sp = *arch_context_sp(context);
@@ -145,7 +146,7 @@ int fatal_start(fatal_report *report)
 		if (!stack)
 			return -ENOMEM;
 		sys_mprotect(stack, GUARD_BYTES, PROT_NONE);
-		/* this memory is kept for the case that no other is left */
+		/* back the memory now, as there may be no free memory later */
 		sys_back(stack + GUARD_BYTES, STACK_BYTES);
 	}
 	store_release(&reporter, report);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See file_io.h. Each call asks the kernel for the kind of the descriptor, the file's place and the
- * flags with which it was opened, as the program may change all of these unseen. Threads in which
- * we may make no system call are left out. A call that a handler makes while another one is under
- * way has its own place; one that longjmp() leaves is forgotten at the next.
+ * See file_io.h. Each call reads from the kernel the kind of the descriptor, the file's offset and
+ * the flags with which it was opened, as the program may change all of these unseen. Threads that
+ * may make no system call are left out. A handler's call inside another call has its own offset. A
+ * call that longjmp() leaves is forgotten at the thread's next call.
  *
  * fork: the child has the same listeners. Costs: two to four system calls for each. Tests:
  * tests/engine/tracers/blk.
@@ -19,14 +19,14 @@
 #include "engine/sources/syscall.h"
 
 #define NESTED	   2u
-#define VECTORS	   32u	 /* that are read at once */
-#define MAX_VECTOR 1024u /* the kernel's */
+#define VECTORS	   32u	 /* vectors that are read from the program at a time */
+#define MAX_VECTOR 1024u /* the kernel's limit */
 
-/* The form of the arguments that give offset and length. */
+/* Where a call has its offset and length. */
 static const struct call {
 	uint16_t nr;
 	uint8_t op;
-	uint8_t has_offset; /* the fourth argument */
+	uint8_t has_offset; /* it is the fourth argument */
 	uint8_t is_vector;
 } calls[] = {
 	{SYS_read, FILE_IO_READ, 0, 0},	   {SYS_write, FILE_IO_WRITE, 0, 0},
@@ -42,12 +42,12 @@ static __thread struct {
 	uint32_t nr;
 	struct {
 		uint32_t call;
-		int is_ours; /* 0: it is about no file */
+		int is_ours; /* 0: the call is not about a file */
 		struct file_io io;
 	} at[NESTED];
 } under_way __attribute__((tls_model("initial-exec")));
 
-/* The sum of the lengths, in the program's memory. */
+/* The sum of the lengths of vectors in the program's memory. */
 static uint64_t bytes_of(uint64_t vectors, uint64_t nr)
 {
 	struct iovec copy[VECTORS];
@@ -136,7 +136,7 @@ static void leave(uint64_t nr, uint64_t ret)
 		return;
 	io = under_way.at[n - 1].io;
 	is_ours = under_way.at[n - 1].is_ours;
-	/* a handler may take the place from here on */
+	/* a handler may use `now` from here on */
 	barrier();
 	under_way.nr = n - 1;
 	if (!is_ours)

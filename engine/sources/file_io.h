@@ -14,20 +14,20 @@ enum file_io_op { FILE_IO_READ, FILE_IO_WRITE, FILE_IO_FLUSH };
 
 struct file_io {
 	enum file_io_op op;
-	int done;	 /* 0: it is about to be called; 1: it has returned */
-	int sync;	 /* the file is open with O_SYNC, O_DSYNC or O_DIRECT; or it is a flush */
-	int error;	 /* done: 0 or -errno */
-	uint64_t device; /* where the file is, or which it is, as st_dev */
+	int done;  /* 0: the call is about to be made; 1: it has returned */
+	int sync;  /* the file is open with O_SYNC, O_DSYNC or O_DIRECT; or the call is a flush */
+	int error; /* done: 0 or -errno */
+	uint64_t device; /* the device that has the file, or the block device itself, as st_dev */
 	uint64_t offset; /* in the file */
-	uint64_t bytes;	 /* asked for; if done: read or written */
+	uint64_t bytes;	 /* requested; if done: read or written */
 };
 
-/* Any context. */
+/* Called before and after each call. Any context. */
 struct file_io_listener {
 	struct source_link link;
 	void (*call)(const struct file_io *io);
 };
-/* -ENODEV: system calls are not seen here. */
+/* Its want() fails with -ENODEV if system calls are not seen in this process. */
 extern struct source file_ios;
 
 #endif

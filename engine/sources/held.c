@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See held.h. A thread's list is its own: a handler that takes a lock gives it back before it
- * returns, and each change of the list is such that this may come between any two stores. A lock
- * that another thread gives back stays in the list of the thread that took it until the next
- * listener. Beyond MAX_HELD locks are counted, not known. A waiting thread has a row in a table of
- * all threads; one that is cancelled leaves its row until it waits again or the last listener goes.
+ * See held.h. Each thread has a list of its own. A handler that takes a lock releases it before it
+ * returns, and each change of the list is such that this may happen between any two stores. If
+ * another thread releases a lock, the lock stays in the list of the thread that took it until the
+ * next listener. Locks beyond MAX_HELD are only counted. A waiting thread has a row in a table of
+ * all threads. A thread that is cancelled leaves its row in use until it waits again or the last
+ * listener leaves.
  *
  * Any context. fork: the thread that forked holds in the child what it held. Costs: bench
  * "preemptoff". Tests: tests/engine/events/preemptoff.
@@ -22,9 +23,9 @@
 
 static __thread struct {
 	uint32_t gen; /* generation of listeners for which the other fields hold */
-	uint32_t nr;  /* in `locks` */
+	uint32_t nr;  /* locks in `locks` */
 	uint32_t more;
-	uint32_t row; /* in waiters[], + 1 */
+	uint32_t row; /* index of its row in waiters[], + 1 */
 	uint32_t wants_released;
 	const void *locks[MAX_HELD];
 } mine __attribute__((tls_model("initial-exec")));
@@ -74,7 +75,7 @@ static void taken(const struct lock_call *c)
 	before = mine.nr + mine.more;
 	if (likely(mine.nr < MAX_HELD)) {
 		at = mine.nr++;
-		barrier(); /* a handler's are behind it */
+		barrier(); /* locks that a handler takes go behind this one */
 		store_relaxed(&mine.locks[at], c->lock);
 	} else {
 		mine.more++;
@@ -95,7 +96,7 @@ static void note_release(const struct lock_call *c)
 	renew();
 	before = mine.nr + mine.more;
 	if (c->err || !before)
-		return; /* it was not taken, or before we looked */
+		return; /* the call failed, or the lock was taken before there was a listener */
 	for (i = mine.nr; i-- > 0 && mine.locks[i] != c->lock;)
 		;
 	if (i < mine.nr) {
@@ -121,7 +122,7 @@ static void note_released(const struct lock_call *c)
 	notify(c, depth, depth);
 }
 
-/* A row of the thread's own, or a free one. */
+/* The thread's own row, or a free one. Return: its index, or NO_ROW. */
 static uint32_t claim_row(void)
 {
 	uint32_t i;
@@ -144,7 +145,7 @@ static void note_begin(const struct lock_call *c)
 	if (i == NO_ROW)
 		return;
 	if (mine.row)
-		fetch_add(&nr_waiting, (uint32_t)-1); /* the one before has no end */
+		fetch_add(&nr_waiting, (uint32_t)-1); /* the wait before was cancelled */
 	mine.row = i + 1;
 	waiters[i].since = ring_clock();
 	waiters[i].tid = ring_thread_id();

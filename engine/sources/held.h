@@ -11,9 +11,9 @@
 #include "engine/sources/lock.h"
 
 /*
- * The thread took a lock (@after is @before + 1), is about to give one back (@after is @before -
- * 1), or has given it back (both are the same; slow work may be done now). @before, @after: how
- * many it holds; a lock that it took twice counts twice.
+ * The thread took a lock (@after is @before + 1), is about to release one (@after is @before - 1),
+ * or has released it (@after is @before; slow work may be done now). @before, @after: how many
+ * locks it holds; a lock that it took twice counts twice. Any context.
  */
 struct held_listener {
 	struct source_link link;
@@ -22,21 +22,21 @@ struct held_listener {
 extern struct source held_locks;
 
 /*
- * For a listener, when a release is reported: have it called again when the lock was given back.
- * Any context.
+ * held_want_released() - in a callback that reports a release: call the listener again when the
+ * lock has been released. Any context.
  */
 void held_want_released(void);
 
-/* How many the calling thread holds. Any context. */
+/* The number of locks that the calling thread holds. Any context. */
 uint32_t held_depth(void);
 
-/* Whether another thread waits for one of them. Any context. */
+/* Whether another thread waits for a lock that the calling thread holds. Any context. */
 int held_is_awaited(void);
 
 /*
- * The threads that wait for a lock now, while there is a listener to held_locks: up to @room of
- * them into @to, with the time that they have waited at @now. @ns: of a unit of the ring's clock,
- * << 32. Return: how many there are. Any context.
+ * The threads that wait for @lock now, while there is a listener to held_locks: up to @room of them
+ * into @to, with the time that they have waited until @now. @ns: length of a unit of the ring's
+ * clock, in ns << 32. Return: how many threads wait. Any context.
  */
 uint32_t held_waiters(const void *lock, uint64_t now, uint64_t ns, struct area_waiter *to,
 		      uint32_t room);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See initcall.h. The loader reads where an object's initialisers are from its dynamic section, at
- * the moment when it calls them. While there is a listener, these entries name a function of ours
- * for the object, which calls the object's own functions in the loader's order, with the loader's
- * arguments. It is generated code with the object's number, as the loader passes nothing that
- * identifies the object.
+ * See initcall.h. When the loader calls an object's initialisers, it reads from the object's
+ * dynamic section where they are. While there is a listener, these entries name a function of ours,
+ * which calls the object's own functions in the loader's order, with the loader's arguments. That
+ * function is generated code with the object's number, as the loader passes nothing that identifies
+ * the object.
  *
  * Objects are seen when the listener comes and when dlopen() announces them, before they are
- * relocated; the dynamic section is not relocated. It is written through /proc/self/mem, since it
- * may be read-only or not, whichever the loader is about. An object whose entries cannot be written
- * is left alone, and vestige_status says so. Not seen: functions of atexit(), and initialisers of a
- * program that was linked before glibc 2.34, which calls them itself.
+ * relocated; the dynamic section is not relocated. It is written through /proc/self/mem, since the
+ * loader may map it read-only. An object whose entries cannot be written is left alone, and
+ * vestige_status reports it. Not seen: functions of atexit(), and the initialisers of a program
+ * that was linked before glibc 2.34, which calls them itself.
  *
- * Entries are put back when the last listener leaves; the code stays. fork: the child has the same.
- * Costs: two readings of the clock a call. Tests: tests/engine/tracers/initcall.
+ * The entries are restored when the last listener leaves; the code stays. fork: the child has the
+ * same. Costs: two reads of the clock for each call. Tests: tests/engine/tracers/initcall.
  */
 #include "engine/sources/initcall.h"
 
@@ -31,23 +31,23 @@ enum kind { INIT, INIT_ARRAY, FINI_ARRAY, FINI, NR_KINDS };
 
 typedef void initialiser(int argc, char **argv, char **env);
 
-/* The entries of an object. */
+/* The entries of an object's dynamic section. */
 struct calls {
-	const struct object *object; /* NULL: free */
-	int led;		     /* its entries lead to us */
+	const struct object *object; /* NULL: a free row */
+	int led;		     /* its entries lead to our code */
 	uint64_t bias;
-	uint64_t *entry[NR_KINDS]; /* d_ptr in the dynamic section; NULL: it has none */
-	uint64_t *bytes[NR_KINDS]; /* of an array: where DT_*_ARRAYSZ is */
-	uint64_t own[NR_KINDS];	   /* what the object has there */
+	uint64_t *entry[NR_KINDS]; /* d_ptr in the dynamic section; NULL: no such entry */
+	uint64_t *bytes[NR_KINDS]; /* of an array: address of its DT_*_ARRAYSZ value */
+	uint64_t own[NR_KINDS];	   /* the object's own value */
 	uint64_t own_bytes[NR_KINDS];
-	uint64_t stub[NR_KINDS]; /* what the loader finds in an array */
+	uint64_t stub[NR_KINDS]; /* array of one pointer, for the loader */
 };
 
 #define PAGE	  4096u
 #define PER_PAGE  ((PAGE - 8u) / ARCH_NUMBERED_BYTES / NR_KINDS)
 #define MAX_PAGES 64u
 
-static struct calls *pages[MAX_PAGES]; /* PER_PAGE of them each */
+static struct calls *pages[MAX_PAGES]; /* of PER_PAGE rows each */
 static uint8_t *code[MAX_PAGES];
 static uint32_t nr_pages;
 static int is_on;
@@ -71,7 +71,7 @@ static void call_one(uint64_t function, int argc, char **argv, char **env)
 	notify(function, 1, sys_now_ns() - start);
 }
 
-/* Called by the loader. @number: of the object's entry. */
+/* Called by the loader through generated code. @number: of the object's row. */
 static void run(int argc, char **argv, char **env, uint32_t number)
 {
 	const struct calls *c = &pages[number / NR_KINDS / PER_PAGE][number / NR_KINDS % PER_PAGE];
@@ -119,7 +119,7 @@ static int make_page(void)
 	return 0;
 }
 
-/* A free row; its code is in *@at. */
+/* Get a free row; *@at: its code. */
 static struct calls *get_calls(uint8_t **at)
 {
 	uint32_t i;
@@ -188,7 +188,7 @@ static int put_word(int mem, uint64_t *at, uint64_t word)
 	return sys_pwrite(mem, &word, sizeof(word), (uint64_t)at) == sizeof(word) ? 0 : -EACCES;
 }
 
-/* Ours, or the object's own. */
+/* Write the entries: ours, or the object's own. */
 static int put_entries(int mem, struct calls *c, int ours)
 {
 	uint32_t kind;
@@ -211,7 +211,7 @@ static int put_entries(int mem, struct calls *c, int ours)
 	return err;
 }
 
-/* The engine's own functions, the loader's and the kernel's are left alone. */
+/* Whether the object is the program's: not the engine, the loader or the vDSO. */
 static int is_programs(const struct object *o)
 {
 	uint32_t status = object_row(o)->status;
@@ -251,7 +251,7 @@ static void take_object(int mem, const struct object *o)
 	area_status("its initialisers cannot be timed", o->name, err);
 }
 
-/* All objects that are there. Unloaded ones leave their rows. */
+/* Take all loaded objects; rows of unloaded ones become free. */
 static int take_objects(void)
 {
 	int mem = sys_open("/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
@@ -279,7 +279,7 @@ static void give_back(void)
 	for (i = 0; i < nr_pages * PER_PAGE; i++) {
 		struct calls *c = &pages[i / PER_PAGE][i % PER_PAGE];
 
-		/* the row stays: the loader may be in it */
+		/* the row stays: the loader may be calling its functions */
 		if (mem >= 0 && c->object && c->object->loaded && c->led && !put_entries(mem, c, 0))
 			c->led = 0;
 	}

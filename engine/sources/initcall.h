@@ -11,7 +11,7 @@
 struct initcall {
 	uint64_t function;
 	int done;    /* 0: it is about to be called; 1: it has returned */
-	uint64_t ns; /* how long it took */
+	uint64_t ns; /* duration */
 };
 
 struct initcall_listener {
@@ -19,7 +19,7 @@ struct initcall_listener {
 	void (*call)(const struct initcall *c);
 };
 
-/* -ENODEV: there is no loader that calls them (a static program). */
+/* Its want() fails with -ENODEV in a static program: no loader calls the initialisers. */
 extern struct source initcalls;
 
 #endif

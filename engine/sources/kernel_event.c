@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See kernel_event.h. Holds nothing; fork: nothing to do. Tests: tests/engine/events/switches. */
+/* See kernel_event.h. No state; nothing for fork. Tests: tests/engine/events/switches. */
 #include "engine/sources/kernel_event.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@
 #define MOUNT_ATTR_RDONLY   1
 
 /*
- * A mount of its own, which has no name and goes with its descriptor: where none is mounted, and
- * within `vestige enter`, which lays a process's own files over it. Return: a folder's descriptor,
- * or -errno.
+ * Mount a tracefs without a name, which goes with its descriptor: for systems on which it is not
+ * mounted, and within `vestige enter`, which mounts a process's own files over it. Return: the
+ * folder's descriptor, or -errno.
  */
 static int mount_tracefs(void)
 {
@@ -45,14 +45,20 @@ static int open_tracefs(void)
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
-		/* a process's own files would be answered by us */
+		/*
+		 * not a tracefs that `vestige enter` mounted: the engine itself would answer its
+		 * files
+		 */
 		if (!arch_syscall(SYS_statfs, (long)names[i], (long)&fs, 0, 0, 0, 0) &&
 		    fs.f_type == TRACEFS_MAGIC)
 			return sys_open(names[i], O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0);
 	return mount_tracefs();
 }
 
-/* @root: the folder. Return: the bytes that it has, a NUL behind them, or -errno. */
+/*
+ * Read a file of the event. @root: the folder of tracefs. Return: bytes, with a NUL behind them;
+ * -errno.
+ */
 static long read_file(int root, const struct kernel_tracepoint *e, const char *file, char *text,
 		      uint32_t bytes)
 {
@@ -77,8 +83,8 @@ static long read_file(int root, const struct kernel_tracepoint *e, const char *f
 }
 
 /*
- * Where the format has `NAME;` or `NAME[N];`, TAB, `offset:N`, in a line that begins with
- * `field:TYPE`. Return: N; -1: it has no such field.
+ * Find a field in the format: `NAME;` or `NAME[N];`, a TAB and `offset:N`, in a line that begins
+ * with `field:TYPE`. Return: N; -1: there is no such field.
  */
 static int field_offset(const char *format, const char *name, uint8_t *is_loc)
 {
@@ -136,7 +142,9 @@ uint64_t kernel_event_find(const struct kernel_tracepoint *e, struct kernel_even
 	return v;
 }
 
-/* A string that the record locates, where our format has room for @room bytes. */
+/*
+ * Copy a string that the kernel's record refers to by offset and length, to a field of @room bytes.
+ */
 static int put_string(const uint8_t *raw, uint32_t raw_bytes, uint32_t at, uint8_t *to,
 		      uint32_t room)
 {

@@ -2,12 +2,12 @@
 /*
  * See kmem.h. Each call passes through a wrapper while there is a listener (core/interpose.h).
  *
- * A release is reported before it is made and an allocation after it, so an address is reported
- * before it can be given to another. realloc() is a release and an allocation, moved or not. If it
- * fails, an allocation of the block that is still there takes the release back. An allocation by a
- * function that allocates for others (strdup(), operator new) is reported with that function's
- * caller. An allocator with its own operator new and delete calls no malloc() there: these are then
- * reported as allocations themselves.
+ * A release is reported before it is made and an allocation after it, so a release of an address is
+ * reported before another thread can get that address. realloc() is a release and an allocation,
+ * whether the block moves or not. If it fails, a reported allocation of the old block cancels the
+ * release. An allocation by a deputy of libc or C++ (strdup(), operator new) is reported with the
+ * deputy's caller. If an allocator's own operator new and delete do not call malloc() and free(),
+ * they are reported as allocations and releases themselves.
  *
  * Any context. fork: the child goes on. Costs: bench "kmalloc". Tests: tests/engine/events/kmem.
  */
@@ -61,8 +61,8 @@ typedef void free_fn(void *);
 
 /*
  * The caller and frame of a function that this thread is in and that calls malloc() for its caller.
- * The first allocation it makes is reported with that caller; an allocation from another frame is
- * not.
+ * The first allocation that it makes is reported with that caller; an allocation from a frame
+ * farther away is not.
  */
 #define OUTER_BYTES 1024u
 
@@ -82,7 +82,7 @@ static uint64_t site_of(uint64_t caller, uint64_t frame)
 
 #define SITE() site_of(INTERPOSE_CALLER(), (uint64_t)__builtin_frame_address(0))
 
-/* Whether it has called an allocation. */
+/* Whether the function has made an allocation. */
 static int end_outer(void)
 {
 	int called = !outer.site;
@@ -94,7 +94,7 @@ static int end_outer(void)
 #define BEGIN_OUTER(caller)                                                                        \
 	(outer.site = (caller), outer.frame = (uint64_t)__builtin_frame_address(0))
 
-/* Functions that pass on two or three words, and return an address. */
+/* Functions that get two or three words, pass them on and return an address. */
 typedef void *outer_fn(uint64_t a, uint64_t b, uint64_t c);
 
 #define OUTER(call)                                                                                \
@@ -112,10 +112,13 @@ OUTER(STRDUP)
 OUTER(STRNDUP)
 OUTER(REALLOCARRAY)
 
-/* One bit each: it is the allocator's own. */
+/* A bit for each operator: it is in the allocator's object, so it is reported itself. */
 static uint32_t own_new, own_delete;
 
-/* They may still call malloc() and free(). They record their own releases. */
+/*
+ * The block that the allocator's operator delete releases now; if that calls free(), it is not
+ * reported again.
+ */
 static __thread const void *being_deleted __attribute__((tls_model("initial-exec")));
 
 static void delete_of(uint32_t call, uint64_t caller, void *p, uint64_t b, uint64_t c)
@@ -262,7 +265,7 @@ static struct interposed calls[NR_CALLS] = {
 	INTERPOSED(STRDUP, "strdup", wrap_STRDUP),
 	INTERPOSED(STRNDUP, "strndup", wrap_STRNDUP),
 	INTERPOSED(REALLOCARRAY, "reallocarray", wrap_REALLOCARRAY),
-	/* of one and of arrays; without exceptions; aligned; both */
+	/* for an object and for an array; nothrow; aligned; both */
 	NEW_IS(0, "_Znwm"),
 	NEW_IS(1, "_Znam"),
 	NEW_IS(2, "_ZnwmRKSt9nothrow_t"),
@@ -292,7 +295,7 @@ static struct interposed calls[NR_CALLS] = {
 	DELETE_IS(9, "_ZdaPvmSt11align_val_t"),
 };
 
-/* One bit for each of @n functions that lies in the same object as @other does. */
+/* Return: a bit for each of @n functions from @call on that is in the same object as @other. */
 static uint32_t beside(uint32_t call, uint32_t n, uint32_t other)
 {
 	const struct interposed_function *o = calls[other].function, *f;

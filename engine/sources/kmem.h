@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's allocations: its calls of malloc() and its kind, in whatever library. */
+/* The program's allocations: calls of malloc() and its kind, from any object. */
 #ifndef VESTIGE_SOURCES_KMEM_H
 #define VESTIGE_SOURCES_KMEM_H
 
@@ -8,7 +8,8 @@
 #include "engine/sources/source.h"
 
 /*
- * An allocation was made by the code at @site. @p: NULL: it failed. @zeroed: as calloc() does it.
+ * An allocation was made by the code at @site. @p: NULL: it failed. @zeroed: calloc() or the like
+ * made it.
  */
 struct kmem_alloc_listener {
 	struct source_link link;
@@ -16,14 +17,14 @@ struct kmem_alloc_listener {
 };
 extern struct source kmem_allocs;
 
-/* A release is about to be made. @p: NULL, too. */
+/* A release is about to be made. @p: may be NULL, too. */
 struct kmem_free_listener {
 	struct source_link link;
 	void (*call)(uint64_t site, const void *p);
 };
 extern struct source kmem_frees;
 
-/* malloc_usable_size() of the allocator that the program has; NULL: it has no such function. */
+/* malloc_usable_size() of the program's allocator; NULL: it has no such function. */
 extern size_t (*kmem_usable_size)(void *);
 
 /* The size of the block at @p in bytes; @bytes if that is not known. Any context. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See kmem_blocks.h. A hash table of buckets, one cache line of keys each. Neighbours in memory
- * have neighbouring buckets: 128 bytes of heap are a bucket, so a small heap touches few pages. A
- * full bucket counts the blocks that went to other buckets, and a search goes on only if that count
- * is not 0. So a removed block leaves no mark. One block is added and taken by one thread at a
- * time, as the program's own order is; other blocks of the bucket are not disturbed. A table is
- * mapped once and stays. Any context, no lock. fork: the child has a copy. Costs: bench
- * "kmemtrace". Tests: tests/engine/tracers/kmemtrace.
+ * See kmem_blocks.h. A hash table of buckets, each with one cache line of keys. Neighbours in
+ * memory have neighbouring buckets: each 128 bytes of heap have one bucket, so a small heap touches
+ * few pages. A full bucket counts the blocks that went to other buckets, and a search goes on only
+ * if that count is not 0; so a removed block leaves no mark. One thread at a time adds or removes a
+ * given block, because the program's own use is in that order; other blocks of the bucket are not
+ * disturbed. A table is mapped once and stays. Any context, no lock. fork: the child has a copy.
+ * Costs: bench "kmemtrace". Tests: tests/engine/tracers/kmemtrace.
  */
 #include "engine/sources/kmem_blocks.h"
 
@@ -35,12 +35,13 @@ struct value {
 };
 
 static struct bucket *buckets;
-static struct value *values;	    /* WAYS a bucket */
-static uint64_t *touched;	    /* a bit a page of buckets */
-static uint64_t ns_per_unit, start; /* << 32; of ring_clock() */
+static struct value *values; /* WAYS for each bucket */
+static uint64_t *touched;    /* a bit for each page of buckets */
+/* ns_per_unit: << 32; start: ring_clock() at kmem_blocks_start() */
+static uint64_t ns_per_unit, start;
 static uint64_t (*owner_site)(uint32_t owner);
 
-#define HOME_BYTES    128u /* of memory share a home */
+#define HOME_BYTES    128u /* of memory that share a home bucket */
 #define BUCKET_BYTES  (NR_BUCKETS * sizeof(struct bucket))
 #define VALUE_BYTES   (NR_BUCKETS * WAYS * sizeof(struct value))
 #define TOUCHED_BYTES (NR_BUCKETS / BUCKETS_A_PAGE / 8)
@@ -78,7 +79,10 @@ static uint64_t home_of(uint64_t key)
 	return (key / HOME_BYTES + (key >> 28) * 0x9e3779b1u) & (NR_BUCKETS - 1);
 }
 
-/* The bucket for blocks without room at home: not a neighbour, whose own blocks fill it, too. */
+/*
+ * The bucket for blocks that do not fit at home: not a neighbour, as the neighbour's own blocks
+ * fill that.
+ */
 static uint64_t next_of(uint64_t home, uint32_t step)
 {
 	return (home + step * UINT64_C(0x1f35b)) & (NR_BUCKETS - 1);
@@ -144,7 +148,10 @@ int kmem_block_take(const void *p, struct kmem_block *b)
 	return 0;
 }
 
-/* The last block that begins in the home of @from, up to @to. Return: 1; 0: there is none. */
+/*
+ * Find the last block that begins in the home of @from, at @to or before. Return: 1; 0: there is
+ * none.
+ */
 static int last_block(uint64_t from, uint64_t to, uint64_t *begin, struct kmem_block *b)
 {
 	uint64_t home = home_of(from), at = home, key;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lock.h. The lock's own trylock is tried first, while there is a listener to contentions; only
- * if it fails is the waiting function called. The two return the same for all kinds of locks
- * (recursive, error checking, robust, priority inheriting); but an error checking lock is reported
- * as contended before its EDEADLK. pthread_cond_wait() is a release and then an acquisition of the
- * mutex; the condition is no lock. Cancellation leaves a contention without an end. The thread that
- * comes last to a barrier is reported as the others, which wait.
+ * See lock.h. While there is a listener to contentions, the lock's own trylock is called first, and
+ * the function that waits is called only if trylock fails. Both return the same for all kinds of
+ * locks (recursive, error checking, robust, priority inheriting), but an error checking lock is
+ * reported as contended before its EDEADLK. pthread_cond_wait() is reported as a release and then
+ * an acquisition of the mutex; the condition is no lock. Cancellation leaves a contention without
+ * an end. The last thread at a barrier is reported like the others, although it does not wait.
  *
  * Any context. fork: the child goes on. Costs: bench "lock". Tests: tests/engine/events/lock.
  */
@@ -18,9 +18,9 @@
 #include "engine/core/interpose.h"
 
 /*
- * The functions, in an order in which each source wants a range of them: functions that wait for an
- * object without a holder; that wait for a lock; that give a lock up and take it again; that do not
- * wait; that give it back; that make it, and that destroy it.
+ * The functions, in an order in which each source needs one range of them: functions that wait for
+ * an object without a holder; that wait for a lock; that release a lock and take it again; that do
+ * not wait; that release; that initialise; that destroy.
  */
 enum {
 	BARRIER_WAIT,
@@ -86,12 +86,12 @@ static const struct {
 	[LOCK_DESTROY] = {MUTEX_DESTROY, NR_CALLS},
 };
 
-/* Common to locks of a sort. */
+/* What all locks of a sort have in common. */
 struct sort {
 	enum lock_sort is;
-	int busy; /* the result of its trylock */
+	int busy; /* result of its trylock if the lock is taken */
 	const char *trylock_name;
-	int (*trylock)(void *lock); /* NULL: there is none, or not known yet */
+	int (*trylock)(void *lock); /* NULL: there is none, or it is not known yet */
 };
 
 enum { MUTEX, READER, WRITER, SPIN, MTX, SEM, BARRIER, IS_ONCE };
@@ -111,7 +111,8 @@ static int (*sem_trywait_now)(void *sem);
 static void (*testcancel)(void);
 
 /*
- * The arguments of all of them: a lock, or a condition and a mutex, and up to three more words.
+ * The arguments that all of them fit: a lock, or a condition and a mutex, and up to three more
+ * words.
  */
 typedef int lock_fn(void *lock, long a, long b, long c);
 static struct interposed calls[];
@@ -170,7 +171,7 @@ static int wait_for(const struct sort *s, uint32_t call, void *lock, long a, lon
 	return err;
 }
 
-/* A robust mutex whose owner died is taken. */
+/* Whether the call took the lock: also a robust mutex whose owner died. */
 static int is_taken(int err)
 {
 	return !err || err == EOWNERDEAD;
@@ -234,8 +235,8 @@ static int end(const struct sort *s, uint32_t call, void *lock, uint64_t site)
 }
 
 /*
- * These report errors in errno and leave it alone on success; a cancelled thread ends in them even
- * if it need not wait.
+ * Semaphore functions report errors in errno and leave it unchanged on success. A cancelled thread
+ * ends in them even if it need not wait.
  */
 static int wait_sem(uint32_t call, void *sem, long a, long b, uint64_t site)
 {
@@ -259,12 +260,12 @@ static int wait_at(uint32_t call, void *barrier, uint64_t site)
 
 	notify(LOCK_BEGIN, &sorts[BARRIER], call, barrier, site, 0, 0);
 	ret = go_on(call, barrier, 0, 0, 0);
-	/* one of them gets another value */
+	/* one of the threads gets PTHREAD_BARRIER_SERIAL_THREAD */
 	notify(LOCK_END, &sorts[BARRIER], call, barrier, site, 0, ret > 0 ? ret : 0);
 	return ret;
 }
 
-/* A thread is in the function: of glibc and of musl, of pthread_once_t and of once_flag. */
+/* Whether a thread is in the function: pthread_once_t or once_flag, of glibc or musl. */
 static int once_is_busy(const void *once)
 {
 	return load_acquire((const int *)once) & 1;
@@ -418,7 +419,7 @@ static struct interposed calls[NR_CALLS] = {
 	CALL(MTX_DESTROY, "mtx_destroy"),
 };
 
-/* The trylock that belongs to a function, of the library that has it. */
+/* Find the trylock for a function, in the library that has the function. */
 static void *beside(uint32_t call, const char *name)
 {
 	const struct interposed_function *f = calls[call].function;

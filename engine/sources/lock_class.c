@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lock_class.h. Two tables of fixed size, mapped once, which stay: classes, and locks by
- * address in sets of eight. A lock whose set is full takes the place of another one. From then on
- * an unknown lock gets no class from where it is taken: it may have been initialised. A lock is
- * forgotten when it is destroyed, when it is initialised anew, and when the block in which it lies
- * is released: another lock may be there next.
+ * address in sets of eight. If a set is full, a new lock replaces another one. From then on an
+ * unknown lock gets no class from the line that takes it, as it may have been initialised. A lock
+ * is forgotten when it is destroyed, when it is initialised again, and when the block in which it
+ * lies is released, as another lock may be there next.
  *
  * Any context, no lock. fork: the child goes on with a copy. Costs: bench "lock_order". Tests:
  * tests/engine/events/lock_order.
@@ -23,25 +23,25 @@
 #define NR_SETS	    16384u
 #define SET_BYTES   256u /* locks in the same SET_BYTES of memory share a set */
 #define WAYS	    8u
-#define MANY_SETS   64u /* for a block with more sets, all of the table is searched */
+#define MANY_SETS   64u /* for a block with more sets, the whole table is searched */
 #define BUSY	    ((const void *)1)
 
 struct known_lock {
-	const void *lock; /* NULL: free; BUSY: it is being made */
+	const void *lock; /* NULL: a free row; BUSY: a thread is filling it in */
 	uint64_t serial;
 	uint32_t class, unused;
 };
 
 struct tables {
-	struct lock_class classes[NR_CLASSES]; /* 0 is none */
+	struct lock_class classes[NR_CLASSES]; /* class 0 is not used */
 	struct known_lock locks[NR_SETS][WAYS];
 };
 
 static struct tables *tables;
 static uint64_t serials, lost;
 static uint32_t nr_classes;
-static uint32_t evicted; /* whether a lock's entry was given to another lock */
-static uint32_t nr_heap; /* whether there may be locks that free() ends */
+static uint32_t evicted; /* 1: a lock's row was given to another lock */
+static uint32_t nr_heap; /* not 0: free() may end locks */
 static __thread char near_thread_pointer __attribute__((tls_model("initial-exec")));
 
 static uint32_t set_of(uint64_t address)
@@ -49,7 +49,7 @@ static uint32_t set_of(uint64_t address)
 	return (uint32_t)(hash_u64(address / SET_BYTES) >> 50);
 }
 
-/* The number of a class, made if it is new. 0: no room. */
+/* The number of a class, which is made if it is new. 0: no room. */
 static uint32_t class_of(uint64_t address, enum lock_class_by by)
 {
 	uint64_t key = address << 2 | by;
@@ -124,7 +124,7 @@ static struct lock_known add(const void *lock, uint32_t class)
 	return known;
 }
 
-/* Whether it lies in memory of a loaded object: it is a variable. */
+/* Whether the lock is in memory of a loaded object: it is a variable. */
 static int is_static(const void *lock)
 {
 	uint32_t i, n = object_count();
@@ -140,8 +140,8 @@ static int is_static(const void *lock)
 }
 
 /*
- * A local variable of the thread: another lock will have its address later, without a call that
- * says so.
+ * Whether the lock is a local variable of the thread: later another lock will have its address, and
+ * no call reports that.
  */
 static int is_on_own_stack(const void *lock)
 {

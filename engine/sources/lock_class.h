@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Classes of locks, as lockdep has them: locks that one line of source initialises are one class;
- * a lock that a constant initialises is a class of its own where it is static, else it is of the
- * class of the line that took it first.
+ * Classes of locks, as in lockdep. Locks that one line of source initialises are one class. A lock
+ * with a constant initialiser is a class of its own if it is a static variable; otherwise it has
+ * the class of the line that took it first.
  */
 #ifndef VESTIGE_SOURCES_LOCK_CLASS_H
 #define VESTIGE_SOURCES_LOCK_CLASS_H
@@ -15,7 +15,7 @@ struct lock_class {
 	uint64_t key; /* 0: a free slot */
 };
 
-/* The address of the call, or of the variable. */
+/* The address of the initialising or first call, or of the variable. */
 static inline uint64_t lock_class_address(const struct lock_class *c)
 {
 	return load_relaxed(&c->key) >> 2;
@@ -26,27 +26,26 @@ static inline enum lock_class_by lock_class_by(const struct lock_class *c)
 	return (enum lock_class_by)(load_relaxed(&c->key) & 3);
 }
 
-/* A known lock. Unknown: both are 0. */
+/* What is known of a lock. Both 0: nothing. */
 struct lock_known {
-	uint64_t serial; /* the lock's own, never used again */
+	uint64_t serial; /* unique number of the lock, never used again */
 	uint32_t class;	 /* 0: there is no room for its class */
 };
 
 /*
- * lock_class_start() - forget all locks and classes, and note from now on how locks are made.
- * Under the tree's lock. Return: 0; -ENOMEM; -ENODEV: a static program. lock_class_stop(): end
- * that.
+ * lock_class_start() - begin with empty tables, and watch from now on how locks are made. Under the
+ * tree lock. Return: 0; -ENOMEM; -ENODEV: a static program. lock_class_stop() - stop that.
  */
 int lock_class_start(void);
 void lock_class_stop(void);
 
-/* The lock that is taken at @site; it is made known if it is not. Any context. */
+/* Look up the lock that is taken at @site, and add it if it is unknown. Any context. */
 struct lock_known lock_class_of(const void *lock, uint64_t site);
 
-/* The class of that number; NULL: there is none. Any context. */
+/* The class with that number; NULL: there is none. Any context. */
 const struct lock_class *lock_class_at(uint32_t class);
 
-/* Counts: classes, locks that were made known, and classes and locks that had no room. */
+/* Counts: classes, locks that were added, and classes and locks for which there was no room. */
 struct lock_class_counts {
 	uint64_t classes, locks, lost;
 };

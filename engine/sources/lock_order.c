@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lock_order.h. Two graphs of fixed size, mapped once, which stay: one of classes, which is
- * never emptied, and one of single locks, for locks of one class, which begins anew when it is
- * full. A lock taken while others are held costs a look into them for each. A new dependency takes
- * the graphs' lock and a stack, and searches for a way back, breadth first, so that the shortest
- * circle is reported.
+ * never emptied, and one of single locks, for locks of one class, which is emptied when it is full.
+ * Taking a lock while holding others costs one lookup for each held lock. A new dependency takes
+ * the graphs' lock and a stack, and starts a breadth-first search for a way back, so that the
+ * shortest cycle is reported.
  *
- * A dependency has lockdep's types: its first lock is held shared (S) or not (E), its second one
- * taken by a reader (R) or not (N). A path that comes to a lock as R and leaves it as S does not
- * count, since readers let readers in.
+ * A dependency has lockdep's types: its first lock is held shared (S) or exclusively (E), its
+ * second lock is taken by a reader (R) or not (N). A path that reaches a lock as R and leaves it as
+ * S does not count, since readers do not lock out readers.
  *
- * Any context: a handler that interrupts its thread here, and a thread that would wait too long for
- * another one, go on; the dependency is seen the next time. fork: the child goes on with a copy.
- * Costs: bench "lock_order". Tests: tests/engine/events/lock_order.
+ * Any context. A handler that interrupts its thread here, and a thread that would wait too long for
+ * the graphs' lock, skip the dependency; it is seen the next time. fork: the child goes on with a
+ * copy. Costs: bench "lock_order". Tests: tests/engine/events/lock_order.
  */
 #include "engine/sources/lock_order.h"
 
@@ -26,8 +26,8 @@
 #include "engine/sources/held.h"
 
 #define MAX_HELD  8u
-#define NR_EDGES  8192u /* of a graph; a power of two */
-#define MAX_CHAIN 256u	/* seen without the lock */
+#define NR_EDGES  8192u /* of each graph; a power of two */
+#define MAX_CHAIN 256u	/* links that a search without the lock follows */
 #define MAX_SPINS 20000u
 
 /* Bits of edge.types: 1 << (S * 2 + R). */
@@ -37,21 +37,21 @@
 struct edge {
 	uint64_t from, to;
 	uint32_t types;
-	uint32_t next_pair, next_from; /* in the chain of its hash, + 1 */
-	uint32_t reported;	       /* it is in a cycle that was reported */
-	uint64_t seen;		       /* the search that came here, << 1, and 1: as N */
+	uint32_t next_pair, next_from; /* next edge in the chain of the same hash, + 1 */
+	uint32_t reported;	       /* the edge is in a cycle that was reported */
+	uint64_t seen; /* number of the last search that came here, << 1, + 1 if as N */
 	struct lock_dependency is;
 };
 
 struct graph {
 	uint32_t nr;
-	uint32_t by_pair[NR_EDGES], by_from[NR_EDGES]; /* chains' first, + 1 */
+	uint32_t by_pair[NR_EDGES], by_from[NR_EDGES]; /* first edges of the chains, + 1 */
 	struct edge edges[NR_EDGES];
 };
 
 struct visit {
 	uint32_t edge;
-	uint32_t from; /* the visit before, + 1 */
+	uint32_t from; /* visit from which this one came, + 1 */
 	uint32_t as_reader;
 };
 
@@ -62,13 +62,13 @@ struct tables {
 };
 
 struct held_lock {
-	const void *lock; /* NULL: it is being put here */
+	const void *lock; /* NULL: the row is being filled in */
 	uint64_t serial, site;
 	uint32_t class, shared;
 };
 
 static __thread struct {
-	uint32_t gen; /* generation of listeners for which the rest holds */
+	uint32_t gen; /* generation of listeners for which the other fields hold */
 	uint32_t nr;
 	uint32_t inside;
 	struct held_lock held[MAX_HELD];
@@ -76,7 +76,7 @@ static __thread struct {
 
 static struct tables *tables;
 static uint32_t gen;
-static uint32_t changing; /* the lock */
+static uint32_t changing; /* the graphs' lock */
 static uint64_t searches;
 static struct lock_order_counts counts;
 
@@ -97,7 +97,7 @@ static uint32_t hash_of(uint64_t from, uint64_t to)
 	return (uint32_t)(hash_u64(hash_u64(from) ^ to) >> 51);
 }
 
-/* Any thread may look while another one adds; @max: links that are followed. */
+/* Any thread may call it while another one adds an edge. @max: links that are followed. */
 static struct edge *find(struct graph *g, uint64_t from, uint64_t to, uint32_t max)
 {
 	uint32_t i = load_acquire(&g->by_pair[hash_of(from, to)]);
@@ -117,7 +117,7 @@ static struct edge *append(struct graph *g, uint64_t from, uint64_t to)
 		counts.lost++;
 		if (g == &tables->classes)
 			return NULL;
-		/* locks come and go */
+		/* single locks come and go */
 		memset(g->by_pair, 0, sizeof(g->by_pair));
 		memset(g->by_from, 0, sizeof(g->by_from));
 		counts.dependencies -= g->nr;
@@ -135,7 +135,7 @@ static struct edge *append(struct graph *g, uint64_t from, uint64_t to)
 	return e;
 }
 
-/* Put the dependencies that leave @at on the list. Return: its new length. */
+/* Add the dependencies from @at to the list of visits. Return: the list's new length. */
 static uint32_t go_out(struct graph *g, uint64_t at, int as_reader, uint32_t from, uint32_t nr)
 {
 	uint32_t i = g->by_from[hash_of(at, 0)];
@@ -154,7 +154,7 @@ static uint32_t go_out(struct graph *g, uint64_t at, int as_reader, uint32_t fro
 }
 
 /*
- * The shortest way from @e's second lock back to its first one, which with @e makes a circle.
+ * Find the shortest way from @e's second lock back to its first one, which with @e makes a cycle.
  * Return: the last visit, + 1; 0: there is none.
  */
 static uint32_t find_way(struct graph *g, const struct edge *e, int shared, int reader)
@@ -194,7 +194,7 @@ static const struct lock_cycle *keep_cycle(struct graph *g, struct edge *e, uint
 	return c;
 }
 
-/* Return: a new cycle, or NULL. */
+/* Add a dependency. Return: a new cycle, or NULL. */
 static const struct lock_cycle *add(struct graph *g, uint64_t from, uint64_t to, uint32_t type,
 				    const struct lock_dependency *is)
 {
@@ -228,7 +228,7 @@ static int enter(void)
 	return 1;
 }
 
-/* The stack from the call of the lock outwards. */
+/* Save the stack, from the call that takes the lock outwards. */
 static void take_stack(struct lock_dependency *d, uint64_t site)
 {
 	uint64_t frames[LOCK_ORDER_FRAMES + 8];
@@ -278,7 +278,7 @@ static __attribute__((noinline)) void depend(struct graph *g, const struct held_
 	mine.inside = 0;
 }
 
-/* A lock is going to be waited for. */
+/* The thread is about to take a lock, and may wait for it. */
 static void note_acquire(const struct lock_call *c)
 {
 	uint32_t i, type, is_reader = c->sort == LOCK_IS_READER;
@@ -289,7 +289,7 @@ static void note_acquire(const struct lock_call *c)
 		return;
 	for (i = 0; i < mine.nr; i++)
 		if (mine.held[i].lock == c->lock)
-			return; /* once more: the thread has it */
+			return; /* the thread holds it already */
 	k = lock_class_of(c->lock, c->site);
 	for (i = 0; i < mine.nr && k.serial; i++) {
 		const struct held_lock *h = &mine.held[i];
@@ -317,7 +317,7 @@ static void note_held(const struct lock_call *c, uint32_t before, uint32_t after
 		if (mine.nr == MAX_HELD)
 			return;
 		i = mine.nr++;
-		barrier(); /* a handler's are behind it */
+		barrier(); /* locks that a handler takes go behind this one */
 		k = lock_class_of(c->lock, c->site);
 		mine.held[i].serial = k.serial;
 		mine.held[i].class = k.class;
@@ -386,7 +386,7 @@ const struct lock_cycle *lock_order_cycle(uint32_t i)
 		       : NULL;
 }
 
-/* Another thread of the parent's may have been at it. */
+/* Another thread of the parent may have held the graphs' lock. */
 static void fork_order(const struct lifecycle_fork *f)
 {
 	if (f->when == LIFECYCLE_FORK_LEAVE)

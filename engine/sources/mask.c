@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See mask.h. A thread's mask is known from its first call that changes it, or its first handler,
- * on. Signals that it blocked before are its base; a signal leaves the base when it is unblocked
- * once. Calls that wait with another mask (sigsuspend(), ppoll() and their kind), and sigwait() and
- * its kind for what they accept, count as calls without a mask, for the signals that they let in. A
- * handler has the mask that the kernel gives it, and after its return the mask of its context.
- * longjmp() reports when it leaves a handler.
+ * on. The signals that it blocked before are its base. A signal leaves the base when the thread
+ * first unblocks it. Calls that wait with another mask (sigsuspend(), ppoll() and their kind) count
+ * as time without a mask for the signals that they let in; so do sigwait() and its kind for the
+ * signals that they accept. A handler has the mask that the kernel gives it, and after its return
+ * the thread has the mask of the handler's context. longjmp() reports when it leaves a handler.
  *
  * Not seen: masks set by the program's own system call instructions or by swapcontext(). Any
  * context. fork: the child's thread has the same mask. Costs: bench "irqsoff". Tests:
@@ -29,10 +29,10 @@
 
 static __thread struct {
 	uint32_t gen;	/* generation of listeners for which the other fields hold */
-	uint16_t known; /* the mask is */
+	uint16_t known; /* `base` and `mask` are known */
 	uint16_t segv;	/* mask_wish_segv() */
 	uint64_t base, mask;
-	struct handler_frame *top; /* of the handlers that run */
+	struct handler_frame *top; /* of the handlers that run, the innermost */
 } mine __attribute__((tls_model("initial-exec")));
 
 static uint32_t gen;
@@ -78,7 +78,7 @@ static inline void notify(uint32_t before, uint64_t function, uint64_t site)
 			      after, function, site);
 }
 
-/* The thread had the mask @had, and has @now. After renew(). */
+/* Report that the thread's mask changes from @had to @now. After renew(). */
 static inline void change(uint64_t had, uint64_t now, uint64_t function, uint64_t site)
 {
 	uint32_t before;
@@ -94,7 +94,9 @@ static inline void change(uint64_t had, uint64_t now, uint64_t function, uint64_
 	notify(before, function, site);
 }
 
-/* Whether longjmp() to a frame at @sp leaves the handler: it may run on a stack of its own. */
+/*
+ * Whether longjmp() to a frame at @sp leaves the handler @f, which may run on a stack of its own.
+ */
 static int is_left(const struct handler_frame *f, uint64_t sp)
 {
 	uint64_t frame = (uint64_t)f;
@@ -143,7 +145,7 @@ static void note_handler(struct handler_frame *f, int begins)
 		mine.top = f;
 	} else {
 		if (mine.top != f)
-			return; /* it began before anybody looked */
+			return; /* the handler began before there was a listener */
 		before = state_now();
 		mine.top = f->below;
 		mine.mask = mask & ~NEVER;
@@ -177,7 +179,7 @@ static uint64_t function_of(uint32_t call)
 	return (uint64_t)calls[call].function->real;
 }
 
-/* One signal's bit, 0 if there is none of that number. */
+/* The bit of a signal; 0: no signal has that number. */
 static uint64_t bit_of(int sig)
 {
 	return sig >= 1 && sig <= 64 ? UINT64_C(1) << (sig - 1) : 0;
@@ -191,9 +193,9 @@ static inline int set_mask(uint32_t call, int how, const sigset_t *set, sigset_t
 	int ret;
 
 	if (set)
-		by = *(const uint64_t *)set; /* @old may be the same */
+		by = *(const uint64_t *)set; /* read it first: @old may be the same memory */
 	renew();
-	/* asking the kernel is slow: only where the program asks too, or the mask is unknown */
+	/* reading the old mask is slow, so only if the program wants it or the mask is unknown */
 	to = old || mine.known ? old : &was;
 	ret = INTERPOSE_REAL(calls[call], int(int, const sigset_t *, sigset_t *))(how, set, to);
 	if (ret)
@@ -216,7 +218,10 @@ static int wrap_sigprocmask(int how, const sigset_t *set, sigset_t *old)
 	return set_mask(SIGPROCMASK, how, set, old, INTERPOSE_CALLER());
 }
 
-/* The old ones, which take a number and do not say what was before: the thread's mask is known. */
+/*
+ * The old functions, which get a signal's number and do not return the old mask. After them the
+ * mask is read.
+ */
 static int one_by_one(uint32_t call, int arg, uint64_t on, uint64_t off, uint64_t site)
 {
 	int ret = INTERPOSE_REAL(calls[call], int(int))(arg);
@@ -253,8 +258,8 @@ static int wrap_sigsetmask(int mask)
 typedef long wait_fn(long a, long b, long c, long d, long e, long f);
 
 /*
- * A call that waits with another mask. @set: NULL: with the same. @accept: @set is accepted in
- * addition, instead of being the mask.
+ * A call that waits with another mask. @set: NULL: with the same mask. @accept: the call accepts
+ * the signals of @set in addition to the mask; 0: @set replaces the mask.
  */
 static inline long wait_with(uint32_t call, const sigset_t *set, int accept, const long *a,
 			     uint64_t site)

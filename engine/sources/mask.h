@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a thread can take no signal: it blocks some that it did not block when it was first looked
- * at, or one of its handlers runs.
+ * Whether a thread can take all signals: not while it blocks a signal that it did not block when it
+ * was first seen, or while one of its handlers runs.
  */
 #ifndef VESTIGE_SOURCES_MASK_H
 #define VESTIGE_SOURCES_MASK_H
@@ -11,9 +11,9 @@
 enum mask_state { MASK_BLOCKED = 1, MASK_HANDLER = 2 };
 
 /*
- * The calling thread's state changes from @before to @after (bits of mask_state, not the same).
- * @function: the function of libc that changed it, or the handler. @site: its caller, or where the
- * signal came.
+ * The calling thread's state changes from @before to @after (different bits of mask_state).
+ * @function: libc's function that changed it, or the handler. @site: its caller, or the instruction
+ * at which the signal came.
  */
 struct mask_listener {
 	struct source_link link;
@@ -25,8 +25,8 @@ extern struct source mask_changes;
 uint32_t mask_state(void);
 
 /*
- * Whether the calling thread's mask has SIGSEGV to the program, where the kernel's has it not
- * (region_calls.c). Any context.
+ * Whether the program set SIGSEGV in the calling thread's mask, although the kernel's mask does not
+ * have it (region_calls.c). Any context.
  */
 int mask_wishes_segv(void);
 void mask_wish_segv(int on);

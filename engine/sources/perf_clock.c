@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See perf_clock.h. fork: the child looks anew. Tests: tests/engine/events/switches. */
+/* See perf_clock.h. fork: the child reads the clocks again. Tests: tests/engine/events/switches. */
 #include "engine/sources/perf_clock.h"
 
 #include "arch_clock.h"
 #include "engine/process/area.h"
 #include "engine/ring/ring.h"
 
-/* Moments on both clocks: the last, and one of a second or two before. */
+/* The same time on both clocks: the last read, and one a second or two before. */
 struct moment {
 	uint64_t stamp, mono;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See perf_group.h. sched_perf.c calls the user's operations, here with the group that the user is
- * in. fork: the child's agent opens its own. Tests: tests/unit/test_power.c,
+ * See perf_group.h. sched_perf.c calls the user's operations, which here find the group around the
+ * user. fork: the child's agent opens its own. Tests: tests/unit/test_power.c,
  * tests/engine/tracers/power, hw-branch.
  */
 #include "engine/sources/perf_group.h"

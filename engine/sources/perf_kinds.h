@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The kinds of events about our threads that come from the kernel by perf: their formats, and the
- * thread that each is about. */
+/*
+ * The kinds of events about the process's threads that the kernel gives through perf: their
+ * formats, and the thread that each is about.
+ */
 #ifndef VESTIGE_SOURCES_PERF_KINDS_H
 #define VESTIGE_SOURCES_PERF_KINDS_H
 
@@ -18,7 +20,7 @@ enum sched_kind {
 	SCHED_GENERATE, /* a signal */
 	SCHED_DELIVER,
 	NR_SCHED_KINDS,
-	SCHED_TASKS = NR_SCHED_KINDS, /* no event: begin and end of threads */
+	SCHED_TASKS = NR_SCHED_KINDS, /* no event: threads begin and end */
 };
 
 struct sched_switch_record {
@@ -40,7 +42,7 @@ struct sched_wakeup_record {
 	int32_t target_cpu;
 };
 
-/* The biggest of the kinds' records. */
+/* Size of the largest record of all kinds. */
 #define SCHED_RECORD_BYTES sizeof(struct sched_switch_record)
 
 extern const struct vestige_event_field sched_switch_fields[], sched_wakeup_fields[],
@@ -49,10 +51,10 @@ extern const struct vestige_event_field sched_switch_fields[], sched_wakeup_fiel
 
 extern const struct kernel_tracepoint sched_tracepoints[NR_SCHED_KINDS];
 
-/* The kernel's fields that name the threads of a record; NULL ends them. */
+/* The fields of the kernel's record that have ids of threads; ended by NULL. */
 extern const char *const *const sched_whom[NR_SCHED_KINDS];
 
-/* The thread that a record is about beside @tid, the thread that made it; @tid if there is none. */
+/* The second thread that a record is about, beside @tid, which made it; @tid if there is none. */
 int sched_other_of(uint32_t kind, const void *record, int tid);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See power.h. The tracepoints are opened for whole CPUs; records of others' CPUs are dropped here.
- * The kernel's sched_switch, which comes by the same rings in order of time, says which CPUs are
- * ours; at the start /proc says where each thread ran last. A kernel that lacks one of the latter
- * two goes without. fork: the child's agent opens its own and begins with no CPU but its thread's.
+ * See power.h. The tracepoints are opened for whole CPUs; records of CPUs that are not ours are
+ * dropped here. A CPU is ours once a thread of the process has run on it: the kernel's
+ * sched_switch, whose records come through the same rings in order of time, shows that. At the
+ * start /proc says where each thread ran last. If the kernel lacks cpu_frequency or cpu_idle_miss,
+ * the tracer goes on without it. fork: the child's agent opens its own, and begins with the CPU of
+ * the child's thread alone.
  * Tests: tests/engine/tracers/power, tests/unit/test_power.c.
  */
 #include "engine/sources/power.h"
@@ -23,7 +25,7 @@
 
 #define FIRST_KIND     (SCHED_TASKS + 1u + WATCH_MAX)
 #define MAX_CPUS       8192u
-#define FIELD_OF_CPU   37u /* of /proc/TID/stat, behind the name */
+#define FIELD_OF_CPU   37u /* field of /proc/TID/stat, counted from behind the name */
 #define MAX_STAT_BYTES 1024u
 
 _Static_assert(FIRST_KIND + NR_POWER_KINDS <= PERF_MAX_KINDS,
@@ -55,7 +57,7 @@ static const struct kernel_tracepoint tracepoints[NR_POWER_KINDS] = {
 };
 
 static struct kernel_event_places places[NR_POWER_KINDS];
-static uint64_t ours[MAX_CPUS / 64]; /* the CPUs */
+static uint64_t ours[MAX_CPUS / 64]; /* a bit for each CPU that is ours */
 
 static void see_cpu(uint32_t cpu)
 {
@@ -70,7 +72,7 @@ static void on_switch(const struct sched_call *c)
 
 static struct sched_listener switches = {.call = on_switch};
 
-/* Behind the last `)`: FIELD_OF_CPU numbers, of which the last is the CPU's. */
+/* Parse what follows the last `)`: FIELD_OF_CPU numbers; the last is the CPU. */
 static int see_thread(int tid, void *data)
 {
 	char text[MAX_STAT_BYTES];
@@ -139,7 +141,7 @@ static struct perf_group group = {
 	.refused = "the kernel refuses this process events of its CPUs' power",
 };
 
-/* Without switches it is not known which CPUs are ours. */
+/* Switches show which CPUs are ours, so the source needs them, too. */
 static int want(struct source *s, int on)
 {
 	int err = perf_group_want(&group, on);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Idle states and frequencies of the CPUs on which threads of this process have run since there is
+ * Idle states and frequencies of the CPUs on which threads of this process have run while there was
  * a listener, by the kernel's tracepoints power:cpu_idle, cpu_frequency and cpu_idle_miss. The
- * agent reports them, with ring_as set to the task that the CPU had: mostly its idle task.
+ * agent reports them, with ring_as set to the task that was on the CPU: mostly its idle task.
  */
 #ifndef VESTIGE_SOURCES_POWER_H
 #define VESTIGE_SOURCES_POWER_H
@@ -18,13 +18,13 @@ enum power_kind {
 	NR_POWER_KINDS,
 };
 
-#define POWER_IDLE_END UINT32_MAX /* the state of POWER_IDLE when the CPU is idle no more */
+#define POWER_IDLE_END UINT32_MAX /* state of POWER_IDLE when the CPU leaves the idle state */
 
 struct power {
 	uint32_t kind;
 	uint32_t cpu;
-	uint32_t state; /* its number; POWER_FREQUENCY: kHz */
-	uint32_t below; /* POWER_MISS: a deeper one would have been right */
+	uint32_t state; /* number of the idle state; POWER_FREQUENCY: kHz */
+	uint32_t below; /* POWER_MISS: a deeper state would have been right */
 };
 
 struct power_listener {

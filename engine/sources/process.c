@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See process.h. The parent reports a new process when the call has returned, and a wait before it
- * begins, as the kernel does. Threads are seen by core/thread.h. vfork() has its wrapper in
- * assembler, since it returns twice. fork: the child goes on with the same wrappers. Tests:
+ * See process.h. A new process is reported by the parent when the call has returned; a wait is
+ * reported before it begins, as the kernel does. New threads come from core/thread.h. The wrapper
+ * of vfork() is in assembler, since vfork() returns twice. fork: the child goes on with the same
+ * wrappers. Tests:
  * tests/engine/events/sched.
  */
 #include "engine/sources/process.h"
@@ -39,7 +40,7 @@ static struct interposed makers[] = {
 	INTERPOSED(CLONE, "clone", wrap_clone),
 };
 
-/* Where sched_wrap_vfork() goes when the system call fails. */
+/* The address where sched_wrap_vfork() goes if the system call fails. */
 void **const sched_real_vfork = &makers[VFORK].real;
 
 static void notify_fork(int id)
@@ -64,7 +65,7 @@ static pid_t wrap_fork_only(void)
 	return made(INTERPOSE_REAL(makers[FORK_ONLY], pid_t(void))());
 }
 
-/* The parent, whose child has ended or executed another program. */
+/* Called in the parent when its child has ended or executed another program. */
 void sched_vfork_returned(pid_t pid);
 void sched_vfork_returned(pid_t pid)
 {
@@ -104,7 +105,7 @@ static int wrap_spawnp(pid_t *pid, const char *file, const posix_spawn_file_acti
 typedef int clone_fn(int (*)(void *), void *, int, void *, void *, void *, void *);
 
 /*
- * Arguments that the caller does not give are whatever is in the registers, and are passed on
+ * Arguments that the caller does not pass have whatever is in the registers, and are passed on
  * unchanged.
  */
 static int wrap_clone(int (*fn)(void *), void *stack, int flags, void *arg, void *ptid, void *tls,
@@ -133,7 +134,7 @@ static void notify_wait(int pid)
 	SOURCE_NOTIFY(struct process_listener, load_acquire(&process_waits.first), pid);
 }
 
-/* The process that wait4() waits for, or a group of them; 0: its own group, or any. */
+/* Report a wait of wait4(): @pid, or a process of a group; 0: of the own group, or any process. */
 static void waits_for(pid_t pid)
 {
 	notify_wait(pid == -1 ? 0 : pid < 0 ? -pid : pid);
@@ -180,7 +181,7 @@ static int wrap_execvp(const char *file, char *const argv[]);
 static int wrap_execvpe(const char *file, char *const argv[], char *const envp[]);
 static int wrap_fexecve(int fd, char *const argv[], char *const envp[]);
 
-/* process_ends wants the first two of them, process_leaves all. */
+/* process_ends uses the first two of them, process_leaves all. */
 enum { EXIT, EXIT_C99, EXECVE, EXECV, EXECVP, EXECVPE, FEXECVE };
 static struct interposed leaves[] = {
 	INTERPOSED(EXIT, "_exit", wrap_exit),	      INTERPOSED(EXIT_C99, "_Exit", wrap_exit_c99),
@@ -246,13 +247,16 @@ static int wrap_fexecve(int fd, char *const argv[], char *const envp[])
 										       envp);
 }
 
-/* A static program's calls cannot be led here; its threads are seen all the same. */
+/*
+ * Switch wrappers. A static program's calls cannot be interposed; its threads are seen all the
+ * same.
+ */
 static int see(struct interposed *rows, uint32_t n, int on)
 {
 	return interpose_possible() ? interpose_switch(rows, n, on) : 0;
 }
 
-/* Threads: a thread makes one, a thread ends. */
+/* Threads: one was made, or one ends. */
 static void watch_threads(const struct source *s, int on)
 {
 	int forks = s == &process_forks ? on : process_forks.first != NULL;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See region.h. A region's pages allow no access in the program's mapping; the alias has the
- * program's protection. The handler of SIGSEGV does the instruction by way of the alias
- * (arch_access.h), so other threads' accesses fault like any. A fault that is not of a region is
- * the program's: its handler is called, or the process dies, as without us. An instruction that is
- * not known ends the region: the program goes on, and region_show() says where it was; so does a
- * call that changes the mapping. System calls get the alias (region_calls.h).
+ * See region.h. A region's pages allow no access through the program's mapping. The alias has the
+ * program's protection. The handler of SIGSEGV executes the instruction on the alias
+ * (arch_access.h), so accesses of other threads still fault. A fault outside of regions is the
+ * program's: its handler is called, or the process dies, as without the engine. An unknown
+ * instruction ends the region: the program goes on, and region_show() shows where it was. A call
+ * that changes the mapping ends it, too. System calls get the alias (region_calls.h).
  *
- * SIGSEGV is ours from the first use on for ever, as a fault may be on its way when the last region
- * goes; the program sees and sets its own action (signals_take()). An alias is unmapped when no
- * thread is in the handler.
+ * The engine keeps SIGSEGV from the first use on for ever, as a fault may be on its way when the
+ * last region is removed. The program sees and sets its own action (signals_take()). An alias is
+ * unmapped when no thread is in the handler.
  *
- * Handler: any context, no lock. All else under the tree's lock. fork: the child has the same
+ * Handler: any context, no lock. All else under the tree lock. fork: the child has the same
  * regions, as the memory is shared. Costs: some 4 us an access. Tests:
  * tests/engine/tracers/mmiotrace.
  */
@@ -31,34 +31,34 @@
 
 #define PAGE	       UINT64_C(4096)
 #define WAIT_NS	       1000000
-#define MAX_WAITS      1000u /* a second, for handlers to end */
+#define MAX_WAITS      1000u /* longest wait for handlers to end: a second */
 #define MAX_CALL_WAITS 20u
 
 enum {
 	REGION_FREE,
 	REGION_OFF, /* there is no listener */
 	REGION_ON,
-	REGION_LOST, /* an instruction could not be followed */
-	REGION_GONE, /* the program changed what is mapped there */
+	REGION_LOST, /* an instruction could not be executed on the alias */
+	REGION_GONE, /* the program changed the mapping */
 };
 
 static struct region regions[REGION_MAX];
-static uint32_t users; /* handlers that use an alias */
+static uint32_t users; /* handlers that use an alias now */
 static int taken;
 
-/* The last fault on pages that are no longer watched: the instruction is tried again once. */
+/* The last fault on pages that are no longer watched: its instruction is tried again once. */
 static struct {
 	uint64_t at, ip, sp, nr_ended;
 } late;
 static uint64_t nr_ended;
 
-/* The program's own protection of the pages: none. */
+/* Forbid all access through the program's mapping. */
 static void close_pages(const struct region *r)
 {
 	sys_mprotect((void *)r->lo, r->hi - r->lo, PROT_NONE);
 }
 
-/* A thread that may make no system call would come here for ever. */
+/* Allow access again. A thread that may make no system call would otherwise fault for ever. */
 static void open_pages(const struct region *r)
 {
 	arch_raw_syscall(SYS_mprotect, (long)r->lo, (long)(r->hi - r->lo), (long)r->prot, 0, 0, 0);
@@ -109,8 +109,8 @@ static void note(struct arch_access_user *u, uint64_t at, uint32_t bytes, int is
 }
 
 /*
- * Give the pages back to the program, then its faults: a fault that is on its way is done by the
- * alias, or finds the pages open. Return: whether it was on.
+ * End a region: open its pages, then give its faults to the program. A fault that is on its way is
+ * handled by the alias, or finds the pages open. Return: whether the region was on.
  */
 static int end_region(struct region *r, uint32_t state)
 {
@@ -124,7 +124,7 @@ static int end_region(struct region *r, uint32_t state)
 	return 1;
 }
 
-/* The program goes on without us. */
+/* End a region at an instruction that is not known; the program goes on. */
 static void lose(struct region *r, uint64_t pc)
 {
 	if (end_region(r, REGION_LOST))
@@ -158,7 +158,10 @@ void region_waits(uint64_t at)
 		store_relaxed(&r->has_waits, 1);
 }
 
-/* A thread that waits by the alias wakes, looks again, and waits by the program's address. */
+/*
+ * Wake threads that wait for words at the alias; they look again, and wait at the program's
+ * address.
+ */
 static void wake(struct region *r)
 {
 	uint64_t at;
@@ -189,7 +192,7 @@ static int was_watched(uint64_t at, const void *context)
 	return 1;
 }
 
-/* Return: whether the fault was ours. */
+/* Return: whether the fault was the engine's. */
 static int do_access(siginfo_t *info, void *context)
 {
 	struct arch_access_user u = {
@@ -266,7 +269,7 @@ static void switch_off(uint32_t i)
 
 	end_region(r, REGION_OFF);
 	wake(r);
-	/* an alias in use stays mapped for ever, as a call may take any time */
+	/* an alias in use stays mapped for ever, as a system call may take any time */
 	if (r->alias && is_zero_soon(&users, MAX_WAITS) &&
 	    is_zero_soon(&region_calls_busy, MAX_CALL_WAITS))
 		sys_munmap((void *)r->alias, r->hi - r->lo);
@@ -314,7 +317,7 @@ static int want(struct source *s, int on)
 
 struct source region_accesses = {.want = want};
 
-/* A mapping, as /proc/self/maps has it. */
+/* A mapping, from a line of /proc/self/maps. */
 struct mapping {
 	uint64_t lo, hi, offset;
 	uint32_t prot;
@@ -370,7 +373,9 @@ static int read_mapping(const char *p, const char *end, struct mapping *m)
 	return 0;
 }
 
-/* The first mapping that @is. Return: 0; -EINVAL: there is none; -errno of /proc. */
+/*
+ * The first mapping for which @is returns true. Return: 0; -EINVAL: there is none; -errno of /proc.
+ */
 static int find_mapping(int (*is)(const struct mapping *m, const void *arg), const void *arg,
 			struct mapping *m)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See region_calls.h. Each argument that is an address of watched memory becomes one of the alias,
- * in system calls that libc makes; in vectors and messages, too, up to the room for copies: longer
- * vectors are cut, as short reads and writes are allowed. The program's own arguments are
- * unchanged.
+ * See region_calls.h. In system calls that libc makes, each argument that is an address of watched
+ * memory is replaced by the alias's address. So are addresses in vectors and messages, as far as
+ * there is room for a copy; longer vectors are cut, as short reads and writes are allowed. The
+ * program's own memory is unchanged.
  *
- * SIGSEGV: a call that blocks it does not: the engine needs it. The thread's wish is kept, and calls
- * return the old mask with it; the same for the masks of handlers.
+ * SIGSEGV: a call that blocks it does not block it in the kernel, as the engine needs it. The
+ * thread's wish is stored, and calls return the old mask with it. Masks of handlers are treated the
+ * same way.
  *
- * A futex: a thread waits at the alias, and wakes at both addresses, as another thread may wait
- * since before the memory was watched.
+ * Futexes: a thread waits at the alias. A wake goes to both addresses, as another thread may have
+ * waited since before the memory was watched.
  *
  * Not seen: system calls that are not libc's; addresses that the kernel keeps (robust lists, rseq,
  * io_uring, aio).
@@ -33,24 +34,24 @@
 #include "engine/sources/syscall.h"
 
 #define SEGV	      (UINT64_C(1) << (SIGSEGV - 1))
-#define NPTL_SIGNALS  (UINT64_C(3) << 31) /* libc lets no program block them */
+#define NPTL_SIGNALS  (UINT64_C(3) << 31) /* libc lets no program block these */
 #define NR_SIGNALS    64u
-#define MESSAGE_WORDS 7u /* of struct msghdr */
+#define MESSAGE_WORDS 7u /* words of struct msghdr */
 
-/* Words of a call. */
+/* Words that are stored for a call. */
 enum {
 	WORD_BUSY, /* an alias is in use */
-	WORD_MASK, /* the mask before had SIGSEGV, as the program sees it */
+	WORD_MASK, /* the old mask had SIGSEGV, as the program sees it */
 	WORD_MESSAGE,
-	WORD_DATA, /* the copy that the kernel gets instead of the program's data */
+	WORD_DATA, /* from here on: the copy that the kernel gets instead of the program's data */
 };
 #define DATA_WORDS (SYSCALLS_WORDS - WORD_DATA)
 
 uint32_t region_calls_busy;
 
-static uint64_t handler_masks; /* by signal: its handler's mask has SIGSEGV */
+static uint64_t handler_masks; /* a bit for each signal: the mask of its handler has SIGSEGV */
 
-/* The kernel's struct sigaction. */
+/* Words of the kernel's struct sigaction. */
 enum { ACTION_HANDLER, ACTION_FLAGS, ACTION_RESTORER, ACTION_MASK, ACTION_WORDS };
 
 static uint64_t reachable(uint64_t at)
@@ -80,7 +81,10 @@ static void change_arg(uint64_t *arg, uint64_t *words)
 	words[WORD_BUSY] = 1;
 }
 
-/* @at: where the program has them; @nr of them: its and the kernel's number. @room: words at @to. */
+/*
+ * Copy a vector with aliases. @at: the program's address of it, *@nr: its length; both are
+ * replaced. @room: words at @to.
+ */
 static void change_vector(uint64_t *at, uint64_t *nr, uint64_t *to, uint32_t room, uint64_t *words)
 {
 	const uint32_t n = *nr < room / 2 ? (uint32_t)*nr : room / 2;
@@ -99,7 +103,7 @@ static void change_vector(uint64_t *at, uint64_t *nr, uint64_t *to, uint32_t roo
 	*nr = n;
 }
 
-/* struct msghdr: name, its length, vector, its length, control, its length, flags. */
+/* Words of struct msghdr: name, its length, vector, its length, control, its length, flags. */
 static void change_message(uint64_t *arg, uint64_t *words)
 {
 	uint64_t *m = words + WORD_DATA, before[MESSAGE_WORDS];
@@ -116,7 +120,7 @@ static void change_message(uint64_t *arg, uint64_t *words)
 	*arg = (uint64_t)m;
 }
 
-/* A mask in a copy without SIGSEGV. */
+/* Replace a mask by a copy without SIGSEGV. */
 static void change_mask(uint64_t *arg, uint64_t *copy)
 {
 	if (!*arg || take_words(*arg, copy, 1) || !(*copy & SEGV))
@@ -138,7 +142,7 @@ static void change_procmask(uint64_t *args, uint64_t *words)
 		mask_wish_segv(!!(mask & SEGV));
 	else if (mask & SEGV)
 		mask_wish_segv(how == SIG_BLOCK);
-	/* to unblock it does no harm */
+	/* unblocking SIGSEGV does no harm */
 }
 
 static void change_action(uint64_t *args, uint64_t *words)
@@ -170,7 +174,7 @@ static void change_futex(uint64_t *args, uint64_t *words)
 			region_waits(at);
 	}
 	change_arg(&args[0], words);
-	/* the fourth is a number where there are two addresses */
+	/* here the fourth argument is an address; for other operations it is a number */
 	if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI)
 		change_arg(&args[3], words);
 	change_arg(&args[4], words);
@@ -267,7 +271,7 @@ static void change(uint64_t nr, uint64_t *args, uint64_t *words)
 		change_arg(&args[i], words);
 }
 
-/* It is busy before it looks for an alias. */
+/* The call counts as busy before it looks for an alias. */
 static void before(uint64_t nr, uint64_t *args, uint64_t *words)
 {
 	words[WORD_BUSY] = words[WORD_MASK] = words[WORD_MESSAGE] = 0;
@@ -313,7 +317,10 @@ static void note_exit(uint64_t nr, uint64_t ret)
 
 static struct syscall_listener listener = {.enter.call = note_enter, .exit.call = note_exit};
 
-/* Stops at a thread that has SIGSEGV blocked. The engine's own block all there are. */
+/*
+ * Whether a thread of the program has SIGSEGV blocked. The engine's own threads block all signals
+ * and do not count.
+ */
 static int is_blocked(int tid, void *arg)
 {
 	static const char label[] = "\nSigBlk:\t";
@@ -333,7 +340,7 @@ static int is_blocked(int tid, void *arg)
 	return mask & SEGV && !(mask & NPTL_SIGNALS);
 }
 
-/* Masks of the handlers that are installed. @on: without SIGSEGV. */
+/* Change the masks of the installed handlers. @on: to masks without SIGSEGV. */
 static void switch_handlers(int on)
 {
 	uint64_t a[ACTION_WORDS];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See run_delay.h. The kernel counts a run when the thread comes to a CPU, so a single run between
- * two reads is the one of the switch's record. A switch within MARGIN_NS of a read may be in it or
- * not, so it does not count as exact. Costs: a file of /proc is read for each thread that came to a
- * CPU, once in each turn of the agent. fork: the child reads anew. Tests:
- * tests/engine/tracers/wakeup.
+ * See run_delay.h. The kernel counts a run when the thread gets a CPU, so if there is a single run
+ * between two reads, it is the run of the switch's record. A switch within MARGIN_NS of a read may
+ * be counted in it or not, so its wait does not count as exact. Costs: one read of a file of /proc
+ * for each thread that got a CPU, once in each turn of the agent. fork: the child reads again.
+ * Tests: tests/engine/tracers/wakeup.
  */
 #include "engine/sources/run_delay.h"
 
@@ -16,7 +16,7 @@
 
 #define MARGIN_NS 50000u
 
-/* The next number of a text of numbers and blanks. */
+/* Read the next number of a text of numbers and blanks. */
 static uint64_t next_number(const char **text)
 {
 	uint64_t v = 0;
@@ -28,7 +28,7 @@ static uint64_t next_number(const char **text)
 	return v;
 }
 
-/* Return: 0; -errno: there is no such thread of this process, or no file. */
+/* Return: 0; -errno: the process has no such thread, or the file does not exist. */
 static int read_delay(int tid, uint64_t *waited_ns, uint64_t *nr_runs)
 {
 	char text[96];
@@ -37,13 +37,13 @@ static int read_delay(int tid, uint64_t *waited_ns, uint64_t *nr_runs)
 
 	if (n < 0)
 		return (int)n;
-	next_number(&at); /* how long it ran */
+	next_number(&at); /* the time that it ran */
 	*waited_ns = next_number(&at);
 	*nr_runs = next_number(&at);
 	return 0;
 }
 
-/* Whether it sleeps now: the letter behind its name, which may have any character. */
+/* Whether the thread sleeps now: the letter behind its name, which may contain any character. */
 static int sleeps(int tid)
 {
 	char text[256];
@@ -78,13 +78,13 @@ enum run_delay_sort run_delay_came(struct run_delay *d, int tid, uint64_t ns, ui
 	uint64_t runs;
 
 	d->slept = 0;
-	/* the last read counted it */
+	/* the last read counted this run */
 	if (was.read_ns && ns < was.read_ns)
 		return RUN_DELAY_UNKNOWN;
 	if (read_delay(tid, &d->waited_ns, &d->nr_runs))
 		return RUN_DELAY_UNKNOWN;
 	d->read_ns = ring_clock_mono();
-	/* another thread had the id before */
+	/* the id belongs to a new thread now */
 	if (d->nr_runs < was.nr_runs)
 		was = (struct run_delay){0};
 	runs = d->nr_runs - was.nr_runs;
@@ -102,7 +102,7 @@ const char *run_delay_refused(void)
 
 	if (why)
 		return why;
-	/* a thread that asks has run */
+	/* the calling thread must have run at least once */
 	if (read_delay(sys_gettid(), &waited_ns, &nr_runs) || !nr_runs)
 		return "the kernel has no run_delay in /proc/self/task/TID/schedstat "
 		       "(CONFIG_SCHED_INFO)";

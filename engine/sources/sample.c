@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sample.h. A thread has an event of perf's that counts its task clock and sends the signal to
- * the thread, or where perf refuses a timer of its CPU time. All of them are the agent's: it looks
- * for threads that are new or gone when one makes or ends one.
+ * See sample.h. Each thread has a perf event that counts its task clock and sends the signal to the
+ * thread, or, if perf refuses, a timer of its CPU time. The agent owns all of them: when a thread
+ * begins or ends, it looks for new and ended threads.
  *
- * No system call of the program is interrupted: perf's event is of the program's own code, and the
- * kernel looks at timers of CPU time on its way back to that. (Before Linux 5.11 it did so in its
- * interrupt, and a call that waits may end with EINTR; then there are no timers.)
+ * No system call of the program is interrupted: perf's event counts the program's own code alone,
+ * and the kernel checks timers of CPU time on its return to that code. (Before Linux 5.11 it did so
+ * in its interrupt, and a waiting call may end with EINTR; there, timers are not used.)
  *
- * fork: the child's agent makes its own. exec: the kernel removes both. Costs: bench "sysprof".
+ * fork: the child's agent makes its own. exec: the kernel removes them. Costs: bench "sysprof".
  * Tests: tests/engine/tracers/sysprof.
  */
 #include "engine/sources/sample.h"
@@ -37,18 +37,18 @@
 /* The event or timer of a thread. */
 struct row {
 	int tid;
-	int fd;	   /* of its event; -1: it has a timer */
-	int timer; /* the kernel's number */
+	int fd;	   /* of the event; -1: the thread has a timer */
+	int timer; /* the kernel's number of the timer */
 	int seen;
 };
 
 static struct row *rows;
 static uint32_t nr_rows, room;
-static int agent; /* the agent that has these descriptors */
+static int agent; /* thread id of the agent that opened these descriptors */
 static int is_on;
-static int perf_err; /* why there are timers */
+static int perf_err; /* why timers are used; 0: perf is */
 static uint32_t tick_ns;
-static uint32_t generation; /* each time that samples are switched on */
+static uint32_t generation; /* counts how often samples were switched on */
 
 static int open_event(int tid, struct row *r)
 {
@@ -81,7 +81,7 @@ static int open_event(int tid, struct row *r)
 	return 0;
 }
 
-/* Timers of CPU time that interrupt no call: since Linux 5.11. */
+/* Whether timers of CPU time interrupt no call: since Linux 5.11. */
 static int timers_are_late(void)
 {
 	struct utsname u;
@@ -127,7 +127,7 @@ static void end_row(const struct row *r)
 		sys_close(r->fd);
 }
 
-/* A thread that has just ended is no error. */
+/* Open an event or timer for a thread. A thread that has just ended is no error. */
 static int begin_row(int tid)
 {
 	struct row *more = heap_grow(rows, nr_rows, &room, sizeof(*more));
@@ -176,7 +176,7 @@ static void end_unseen(void)
 	nr_rows = n;
 }
 
-/* The descriptors of an agent that has ended are gone. */
+/* A new agent drops the rows of an agent that has ended: its descriptors are closed. */
 static void take_over(void)
 {
 	uint32_t i, n = 0;
@@ -189,7 +189,7 @@ static void take_over(void)
 	agent = sys_gettid();
 }
 
-/* Open or close as is wanted now. The agent. */
+/* Open or close as `is_on` says. The agent. */
 static int apply_now(void)
 {
 	uint32_t i, before;
@@ -199,7 +199,8 @@ static int apply_now(void)
 	for (i = 0; i < nr_rows; i++)
 		rows[i].seen = 0;
 	/*
-	 * a thread that starts meanwhile is made by a thread that is seen, or wakes the agent again
+	 * a thread that starts meanwhile was made by a thread that this loop sees, or wakes the
+	 * agent again
 	 */
 	do {
 		before = nr_rows;
@@ -250,10 +251,10 @@ static struct process_end_listener on_end = {.call = look_again_at_end};
 
 static __thread struct {
 	uint32_t generation;
-	uint64_t ns; /* its CPU time at its last sample */
+	uint64_t ns; /* CPU time of the thread at its last sample */
 } thread_last __attribute__((tls_model("initial-exec")));
 
-/* By the thread's own clock, as perf sends a signal once while it is blocked. */
+/* Missed samples by the thread's own clock: while the signal is blocked, perf sends only one. */
 static uint64_t missed_since(void)
 {
 	uint32_t now_is = load_relaxed(&generation);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sample_signal.h. signals_take() has the signal and the program's action for it. Here are the
- * calls that wait for signals: they do not wait for ours. The signal's default is that nothing
- * happens, so one that comes late does no harm, not even behind an exec.
+ * See sample_signal.h. signals_take() keeps the signal and the program's action for it. This file
+ * has the calls that wait for signals: they do not wait for the engine's. The signal's default
+ * action is to be ignored, so a late one does no harm, not even after an exec.
  *
- * fork: the child has both. exec: the kernel forgets ours. Tests: tests/engine/tracers/sysprof.
+ * fork: the child has both. exec: the kernel resets the engine's. Tests:
+ * tests/engine/tracers/sysprof.
  */
 #include "engine/sources/sample_signal.h"
 
@@ -30,7 +31,9 @@ static void handler(int sig, siginfo_t *info, void *context)
 enum { WAIT, WAIT_INFO, WAIT_TIMED, SIGNALFD };
 static struct interposed calls[];
 
-/* @set without the signal, in @copy: the signal is ours even if the program blocks it. */
+/*
+ * Copy @set without the signal to @copy: the engine gets the signal even if the program blocks it.
+ */
 static const sigset_t *without(const sigset_t *set, sigset_t *copy)
 {
 	if (!set || !load_acquire(&taken) || signals_taken_is_handled(SAMPLE_SIGNAL))

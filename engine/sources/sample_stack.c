@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample_stack(), see sample.h. A word is read only where that is safe: on the thread's own stack,
- * on its stack for handlers, and in the page of the interrupted stack pointer, which may be a
- * coroutine's; deeper frames of such a stack are left out. No state.
- * fork: nothing to do. Tests: tests/engine/tracers/sysprof.
+ * sample_stack(), see sample.h. It reads a word only where that is safe: on the thread's own stack,
+ * on its signal stack, and in the page of the interrupted stack pointer, which may be a
+ * coroutine's. Deeper frames of a coroutine's stack are left out. No state. fork: nothing to do.
+ * Tests: tests/engine/tracers/sysprof.
  */
 #include <ucontext.h>
 
@@ -24,20 +24,20 @@ static struct unwind_memory memory_of(const ucontext_t *context, uint64_t sp)
 						       : alt + context->uc_stack.ss_size},
 					 {sp, (sp | (PAGE - 1)) + 1}}};
 
-	/* it is on another one */
+	/* the thread is on another stack */
 	if (thread_stack.top - sp > thread_stack.bytes)
 		m.of[0].lo = thread_stack.top;
 	return m;
 }
 
-/* To the next one. Return: whether there is one. */
+/* Step to the next frame. Return: whether there is one. */
 static int step(struct unwind *u, struct unwind_memory *m)
 {
 	enum unwind_step how = unwind_step(u, m);
 
 	if (how == UNWIND_NO_TABLE)
 		how = unwind_by_frame_pointer(u, m);
-	/* a handler's own stack is left for the thread's, or another */
+	/* the walk goes from a signal stack to the thread's stack, or to another one */
 	if (how == UNWIND_INTERRUPTED && thread_stack.top - u->sp <= thread_stack.bytes)
 		m->of[0].lo = u->sp;
 	return how == UNWIND_CALLER || how == UNWIND_INTERRUPTED;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sched_flush.h. Before a process leaves its memory without exit() the records that have come
- * from the kernel so far are written. A child of vfork() has its parent's memory, whose agent goes
- * on. Not seen: execl() and its kind, calls within libc, and a killed process; these lose the last
- * milliseconds. fork: the child goes on. Tests: tests/engine/events/switches.
+ * See sched_flush.h. Before a process leaves its memory without exit(), the records that have come
+ * from the kernel until then are written. A vfork's child has its parent's memory, and the parent's
+ * agent goes on. Not seen: execl() and its kind, calls within libc, and a killed process; these
+ * lose the last milliseconds. fork: the child goes on. Tests: tests/engine/events/switches.
  */
 #include "engine/sources/sched_flush.h"
 
@@ -14,7 +14,7 @@
 #include "engine/sources/sched_perf.h"
 #include "engine/sources/process.h"
 
-/* A handler may have come here while its thread holds the lock: then nothing is written. */
+/* A handler may have interrupted the thread that holds the lock; then nothing is written. */
 static void leave(void)
 {
 	if (!area || sys_is_forbidden() || !area_is_own() || !tree_lock_try())
@@ -28,10 +28,13 @@ void sched_flush_see(int on)
 	static struct process_end_listener listener = {.call = leave};
 	static int seen;
 
-	/* a reader has the agent write late records */
+	/* readers have the agent write late records while there are any */
 	if (area)
 		store_relaxed(&area->late_records, (uint32_t) !!on);
-	/* a static program's calls are not seen: its records are late, as a killed one's */
+	/*
+	 * a static program's calls are not seen: it loses the last records, as a killed process
+	 * does
+	 */
 	if (on != seen && !source_switch(&process_leaves, &listener.link, on))
 		seen = on;
 }

@@ -3,7 +3,7 @@
 #ifndef VESTIGE_SOURCES_SCHED_FLUSH_H
 #define VESTIGE_SOURCES_SCHED_FLUSH_H
 
-/* Begin or end to watch the calls that end the process's memory. Under the tree's lock. */
+/* Start or stop watching the calls that end the process's memory. Under the tree lock. */
 void sched_flush_see(int on);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sched_perf.h. This file opens and closes the events; sched_records.c makes records of what they
- * give. Samples about our threads come from the kernel through perf rings (process/perf.h). The agent
- * reports them in order of time over all CPUs, so filters and triggers see them in the order in which
- * they happened. A record is late by at most DRAIN_MS and LATE_NS.
+ * See sched_perf.h. This file opens and closes the events; sched_records.c makes records of their
+ * samples. The kernel gives samples about the process's threads through perf rings
+ * (process/perf.h). The agent reports them in order of time over all CPUs, so filters and triggers
+ * see them in the order in which they happened. A record is late by at most DRAIN_MS and LATE_NS.
  *
- * Where the kernel's tracepoints may be opened, a record is the kernel's own, field by field. They are
- * opened for whole CPUs, with filters that pass records about our threads (threads.h), also records
- * that interrupts and other processes make. In a PID namespace a process does not know its threads'
- * ids in the kernel's records. There they are opened for each thread, and a wakeup is seen by the
- * waker and in the woken thread's context. Elsewhere sched_switch is made of context-switch records,
- * which only say that a thread left or came. Both are one record if one came as the other left;
- * otherwise the other side is pid -1.
+ * Where the kernel's tracepoints may be opened, a record is the kernel's own, field by field. They
+ * are opened for whole CPUs, with filters that pass records about the process's threads
+ * (threads.h), also records that interrupts and other processes make. In a PID namespace a process
+ * does not know the ids that its threads have in the kernel's records. There they are opened for
+ * each thread, and a wakeup is seen by the waker and in the woken thread's context. Where
+ * tracepoints are refused, sched_switch is made of context-switch records, each of which says only
+ * that a thread left a CPU or got one. Two of them become one record if one thread got the CPU as
+ * the other left it; otherwise the other side is pid -1.
  *
  * fork: the child's agent opens its own. Tests: tests/engine/events/sched, switches, wakings.
  */
@@ -39,14 +40,15 @@
 #include "engine/sources/threads.h"
 #include "engine/ring/proxy.h"
 
-#define DRAIN_MS      5
-#define LATE_NS	      1000000u /* a record may be that long in the making, and out of order */
-#define MAX_WAIT_NS   UINT64_C(5000000000) /* a start for the agent */
-#define YIELD_NS      50000000u
-#define MAX_STRANGERS 20000u /* samples of newer threads than the filters know that are not ours */
-#define REFILTER_NS                                                                                \
-	1000000000u /* not oftener: events are opened anew, which takes ms on a busy machine */
-#define STACK_BYTES 1024u /* of a waker's */
+#define DRAIN_MS    5
+#define LATE_NS	    1000000u /* a record may take that long to appear, and be out of order */
+#define MAX_WAIT_NS UINT64_C(5000000000) /* for an agent that has just been started */
+#define YIELD_NS    50000000u
+/* samples that passed the filters, of threads that are newer than the filters and not ours */
+#define MAX_STRANGERS 20000u
+/* not more often: events are opened again, which takes ms on a busy machine */
+#define REFILTER_NS 1000000000u
+#define STACK_BYTES 1024u /* of a waker's stack */
 
 _Static_assert(SCHED_TASKS < PERF_MAX_KINDS, "perf.h has no room for so high a kind");
 
@@ -70,8 +72,9 @@ static int want_lost(struct source *s, int on)
 struct source sched_lost = {.want = want_lost};
 
 static struct {
-	int (*instead)(int on); /* where there are no tracepoints; NULL: it is refused there */
-	uint8_t anywhere;	/* ... by any thread, as it is not perf's */
+	/* replacement where there are no tracepoints; NULL: the kind is refused there */
+	int (*instead)(int on);
+	uint8_t anywhere; /* any thread may call it, as it does not use perf */
 	uint8_t wanted;
 	struct perf_event_attr attr; /* of its tracepoint */
 } kinds[NR_SCHED_KINDS] = {
@@ -81,17 +84,17 @@ static struct {
 struct sched_open sched_open[NR_SCHED_KINDS];
 
 static uint32_t stacks_wanted;
-static uint64_t filtered_ns; /* when the filters were made */
+static uint64_t filtered_ns; /* time at which the filters were made */
 
 #define MAX_USERS 5u
 static const struct perf_user *users[MAX_USERS];
 static uint32_t nr_users;
 static void (*wake_agent)(void);
-static int agent_tid; /* 0: it has not come yet; -1: there is none */
-static int changed;   /* what is wanted has changed, and the agent has not seen it yet */
+static int agent_tid; /* 0: it has not started yet; -1: there is none */
+static int changed;   /* what is wanted has changed, and the agent has not applied it yet */
 static int settled;   /* the agent has opened what was wanted at its start */
 
-/* Whose kind it is; NULL: ours. */
+/* The user that has the kind; NULL: this file. */
 static const struct perf_user *user_of(uint32_t kind)
 {
 	uint32_t i;
@@ -136,7 +139,7 @@ static void one_record(const struct perf_record *rec)
 		sched_records_one(rec);
 }
 
-/* @how: SCHED_CLOSED: in any way. */
+/* Whether a kind is open by way of @how; SCHED_CLOSED: in any way. */
 static int any_open(uint32_t how)
 {
 	uint32_t i;
@@ -149,15 +152,17 @@ static int any_open(uint32_t how)
 	return 0;
 }
 
-/* @late_ns: younger records wait for the next time. @last: no other thread will take a place any
- * more. */
+/*
+ * Write records. @late_ns: records that are younger stay for the next time. @last: no more records
+ * will come, so a thread that left its CPU is reported without a successor.
+ */
 static void drain(uint32_t late_ns, int last)
 {
 	uint64_t all = ~UINT64_C(0), old;
 
 	if (!any_open(SCHED_CLOSED))
 		return;
-	/* a handler's records are its own thread's */
+	/* a handler would make its records in the name of another thread */
 	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, sizeof(all), 0, 0);
 	perf_clock_look();
 	perf_read(perf_clock_now() - late_ns, one_record);
@@ -170,7 +175,7 @@ void sched_perf_drain(void)
 	drain(0, 1);
 }
 
-/* Which thread comes or goes, and no more. */
+/* Context-switch records: a thread left its CPU or got one, and no more. */
 static int open_switches(int on)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
@@ -185,7 +190,7 @@ static int open_switches(int on)
 	return 0;
 }
 
-/* Open a kind for the threads that are known by now and all that come later. */
+/* Open a kind for the threads that are known by now and for all later ones. */
 static int open_filtered(uint32_t kind, uint32_t newest)
 {
 	char *filter = heap_alloc(SCHED_FILTER_BYTES);
@@ -199,7 +204,7 @@ static int open_filtered(uint32_t kind, uint32_t newest)
 	return err;
 }
 
-/* The threads change, or the filters let too many strangers pass. */
+/* Make new filters: the threads have changed, or the filters let too many strangers pass. */
 static void refilter(void)
 {
 	uint32_t i, newest = sched_threads_newest();
@@ -213,8 +218,8 @@ static void refilter(void)
 }
 
 /*
- * A new kind also needs the threads that the older kinds have: their filters pass threads that came
- * since.
+ * Open a kind with filters. A new kind also needs the threads that older kinds have seen: their
+ * filters pass threads that were made since.
  */
 static int open_on_cpus(uint32_t kind)
 {
@@ -252,7 +257,7 @@ static int open_kind(uint32_t kind)
 	uint64_t config;
 	int err = -EACCES;
 
-	config = attr->config; /* of before: a fork's child, say */
+	config = attr->config; /* of an earlier time, such as a fork's parent */
 	*attr = (struct perf_event_attr){
 		.type = PERF_TYPE_TRACEPOINT, .sample_type = PERF_SAMPLE_RAW, .sample_period = 1};
 	if (stacks_wanted && (kind == SCHED_WAKING || kind == SCHED_WAKEUP_NEW)) {
@@ -267,7 +272,7 @@ static int open_kind(uint32_t kind)
 		       : kernel_event_find(&sched_tracepoints[kind], &sched_open[kind].places);
 	if (attr->config) {
 		err = open_on_cpus(kind);
-		/* no thread of ours causes a free */
+		/* the free of a task is not caused by a thread of the process */
 		if (!err || kind == SCHED_FREE)
 			return err;
 		attr->context_switch = kind == SCHED_SWITCH;
@@ -301,7 +306,7 @@ static void close_kind(uint32_t kind)
 		ring_proxy_flush();
 }
 
-/* Open or close @kind as is wanted now. */
+/* Open or close @kind as `wanted` says. */
 static int apply(uint32_t kind)
 {
 	int err = 0;
@@ -337,8 +342,8 @@ static int has_capability(void)
 }
 
 /*
- * perf_event_paranoid; below 0: a user who may read tracefs may open its tracepoints. Without perf
- * there is no such file.
+ * perf_event_paranoid. Below 0, a user who may read tracefs may open its tracepoints. The file does
+ * not exist without perf.
  */
 static int paranoid(void)
 {
@@ -403,7 +408,9 @@ static int want(struct source *s, int on)
 	}
 	kinds[kind].wanted = (uint8_t)on;
 	if (agent_tid != sys_gettid()) {
-		/* the descriptors must be the agent's: it says in vestige_status what is refused */
+		/*
+		 * the agent must own the descriptors: it reports in vestige_status what is refused
+		 */
 		changed = 1;
 		if (agent_tid)
 			wake_agent();
@@ -447,7 +454,7 @@ void sched_perf_agent(void)
 	agent_tid = sys_gettid();
 }
 
-/* A user's open events are closed with the agent's descriptors; its apply() opens them again. */
+/* The agent's descriptors close, and with them a user's events; its apply() opens them again. */
 static void stop_user(const struct perf_user *user)
 {
 	uint32_t i;
@@ -483,7 +490,7 @@ void sched_perf_no_agent(void)
  * The agent was just started: wait until it has opened what is wanted, so that no event of the
  * program's start is missed. On a busy machine it may take a second until the kernel has run the
  * agent and opened everything. The limit is for an agent that a debugger has stopped. Not under the
- * tree's lock.
+ * tree lock.
  */
 static void wait_for_agent(void)
 {
@@ -493,8 +500,10 @@ static void wait_for_agent(void)
 
 	for (i = 0; i < NR_SCHED_KINDS; i++)
 		wanted |= kinds[i].wanted;
-	/* a sleeping thread is woken, and that would be the first record; a thread of higher
-	 * priority must sleep in the end */
+	/*
+	 * do not sleep: the wakeup would be the first record; but a thread of higher priority must
+	 * sleep at last
+	 */
 	for (i = 0; i < nr_users; i++)
 		wanted |= !!users[i]->wanted(users[i]);
 	for (; wanted && ns < MAX_WAIT_NS; ns = ring_clock_mono() - begin) {
@@ -510,7 +519,7 @@ static void wait_for_agent(void)
 			    NULL, -ETIMEDOUT);
 }
 
-/* In a child of fork: its agent opens what is on. */
+/* In a fork's child: its agent opens what is on. */
 static void leave_parent(void)
 {
 	uint32_t i;

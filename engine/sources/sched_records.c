@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sched_records.h. The agent calls all of this, under the tree's lock. Per CPU one state: which
- * thread left last, and the last sample, to see a second record of the same event. Tests:
- * tests/engine/events/sched, switches, wakings.
+ * See sched_records.h. The agent calls all of this, under the tree lock. There is a state for each
+ * CPU: the thread that left it last, and the last sample, to recognise a second record of the same
+ * event. Tests: tests/engine/events/sched, switches, wakings.
  */
 #include "engine/sources/sched_records.h"
 
@@ -23,18 +23,18 @@
 #include "engine/sources/task.h"
 #include "engine/sources/threads.h"
 
-#define LATE_NS		2000000u /* a thread that follows this long after another one is not ours */
-#define PAIR_NS		10000u	 /* from a thread that leaves to the one that takes its place */
-#define DOUBLE_NS	1000u	 /* between two records of one event */
-#define REFILTERED_NS	20000u	 /* the same, by the filters of before and of now */
-#define TASK_REPORT_MAX 0x100	 /* prev_state of a thread that could go on */
-#define TASK_SLEEPS	1	 /* S: a context switch does not say which sleep it is */
+#define LATE_NS		2000000u /* a later thread on the same CPU is not ours */
+#define PAIR_NS		10000u	 /* longest time between a thread's leave and its successor */
+#define DOUBLE_NS	1000u	 /* longest time between two records of one event */
+#define REFILTERED_NS	20000u	 /* as DOUBLE_NS, for the old and the new filters */
+#define TASK_REPORT_MAX 0x100	 /* prev_state of a thread that is still runnable */
+#define TASK_SLEEPS	1	 /* S: a context switch does not say which kind of sleep it is */
 
-/* Which thread left a CPU last. */
+/* The state of a CPU. */
 struct cpu_state {
-	struct perf_record out; /* ns 0: none, or it is reported */
+	struct perf_record out; /* thread that left it last; ns 0: none, or it has been reported */
 	uint32_t last_tid, last_out;
-	int32_t expected;	   /* next_pid of the last record of the kernel's */
+	int32_t expected;	   /* next_pid of the kernel's last record */
 	uint64_t last_ns, last_id; /* of the last sample */
 	uint8_t last[SCHED_RECORD_BYTES];
 };
@@ -42,7 +42,7 @@ static struct cpu_state *cpus;
 
 static uint32_t strangers; /* see sched_records_strangers() */
 
-/* The stack of a thread that was on its way into the kernel, or interrupted. */
+/* The stack of a thread that was entering the kernel, or was interrupted. */
 static uint32_t walk_stack(const struct perf_record *rec, uint64_t *to)
 {
 	const uint64_t sp = rec->regs[ARCH_PERF_SP];
@@ -63,7 +63,7 @@ static uint32_t walk_stack(const struct perf_record *rec, uint64_t *to)
 	return n;
 }
 
-/* @tid: the thread that did it, @tgid: its process; @other: a second thread that it is about. */
+/* @tid: the acting thread, @tgid: its process; @other: a second thread that the record is about. */
 static void notify(uint32_t kind, int tid, int tgid, int other, const char *comm,
 		   const struct perf_record *rec, const void *record, uint32_t bytes)
 {
@@ -102,7 +102,8 @@ static void unknown_task(char *comm, int32_t *pid, int32_t *prio)
 }
 
 /*
- * A thread leaves a CPU, comes to one, or takes another's place. @out, @in: NULL: it is not ours.
+ * A thread leaves a CPU, gets one, or does so as another one leaves. @out, @in: NULL: not a thread
+ * of this process.
  */
 static void write_switch(const struct perf_record *out, const struct perf_record *in)
 {
@@ -141,13 +142,13 @@ static void context_switch(struct cpu_state *c, const struct perf_record *rec)
 
 	c->last_tid = (uint32_t)rec->tid;
 	c->last_out = out;
-	/* no thread leaves or comes twice: this is the second family of events */
+	/* no thread leaves or comes twice: this record is from the second family of events */
 	if (same)
 		return;
 	if (sched_open[SCHED_SWITCH].how == SCHED_BY_THREADS) {
 		/*
-		 * the kernel's record has the thread that left; it has the thread that came only if
-		 * one of ours left
+		 * the kernel's record always has the thread that left; it has the thread that came
+		 * only if the one that left is ours
 		 */
 		if (!out && c->expected != rec->tid)
 			write_switch(NULL, rec);
@@ -168,8 +169,8 @@ static void context_switch(struct cpu_state *c, const struct perf_record *rec)
 }
 
 /*
- * Whether a sample may report the last event again: from another family of events, by two filters
- * of which one is about to be closed, or a wakeup in the other thread's context.
+ * Whether a sample may report the last event again: by another family of events, by an old filter
+ * that is about to be closed, or as a wakeup in the woken thread's context.
  */
 static int is_double(const struct cpu_state *c, const struct perf_record *rec)
 {
@@ -181,8 +182,10 @@ static int is_double(const struct cpu_state *c, const struct perf_record *rec)
 				   (rec->kind >= SCHED_WAKING && rec->kind <= SCHED_WAKEUP_NEW));
 }
 
-/* The thread that made it, by the kernel's record: a thread that is about to end has no other id
- * any more. */
+/*
+ * The thread that made the record, from the kernel's record: a thread that is about to end has no
+ * id elsewhere any more.
+ */
 static int maker_of(const struct perf_record *rec)
 {
 	int32_t tid = 0;
@@ -224,7 +227,7 @@ static int is_ours(uint32_t kind, int tid, int other)
 	return sched_threads_find(tid) == SCHED_THREAD || sched_threads_find(other) == SCHED_THREAD;
 }
 
-/* Report a record of the kernel's, in our format. */
+/* Report a record of the kernel, in our format. */
 static void sample(struct cpu_state *c, const struct perf_record *rec)
 {
 	int everywhere = sched_open[rec->kind].how == SCHED_BY_CPUS;

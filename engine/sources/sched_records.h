@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From perf's records to calls of the listeners in sched_perf.h: switches that are one record of two
- * halves, samples in our format, each event once. All of it is the agent's, under the tree's lock.
+ * Turns perf's records into calls of the listeners of sched_perf.h: two halves of a switch become
+ * one record, samples get our format, and each event is reported once. The agent alone, under the
+ * tree lock.
  */
 #ifndef VESTIGE_SOURCES_SCHED_RECORDS_H
 #define VESTIGE_SOURCES_SCHED_RECORDS_H
@@ -13,40 +14,48 @@
 
 struct perf_record;
 
-/* How a kind is open: by a tracepoint of all CPUs, or of our threads, or by another way. */
+/*
+ * How a kind is open: by a tracepoint on all CPUs, by a tracepoint on each thread, or in another
+ * way.
+ */
 enum sched_how { SCHED_CLOSED, SCHED_BY_CPUS, SCHED_BY_THREADS, SCHED_BY_OTHER };
 
 struct sched_open {
 	uint8_t how;			   /* enum sched_how */
-	struct kernel_event_places places; /* of its tracepoint's fields */
+	struct kernel_event_places places; /* offsets of its tracepoint's fields */
 };
 
-/* By enum sched_kind. sched_perf.c sets it: how a kind is open decides how its records are read. */
+/*
+ * Indexed by enum sched_kind. sched_perf.c sets it; `how` decides how the kind's records are read.
+ */
 extern struct sched_open sched_open[NR_SCHED_KINDS];
 
-/* Get memory. Before a kind is opened. Return: 0 or -ENOMEM. */
+/* Allocate memory. Before a kind is opened. Return: 0 or -ENOMEM. */
 int sched_records_start(void);
 
-/* Report @rec, which is of one of our kinds, of SCHED_TASKS, or says that records were lost. */
+/*
+ * Report @rec: a record of one of these kinds or of SCHED_TASKS, or one that says that records were
+ * lost.
+ */
 void sched_records_one(const struct perf_record *rec);
 
 /*
- * Report the threads that left a CPU and that no thread of ours followed. @all: also those that left
- * just now, as no more records will come.
+ * Report the threads that left a CPU without a successor of this process. @all: also those that
+ * left just now, as no more records will come.
  */
 void sched_records_end(int all);
 
-/* In a child of fork: its CPUs have no history. */
+/* In a fork's child: no CPU has a history. */
 void sched_records_fork(void);
 
 /*
- * Samples that passed a filter but are about no thread of ours, since the filters were made. The
- * second function says that they are made anew.
+ * The number of samples since the filters were made that passed a filter but are about no thread of
+ * this process. The second function says that new filters are made.
  */
 uint32_t sched_records_strangers(void);
 void sched_records_refiltered(void);
 
-/* @tid's name, of TASK_COMM_BYTES, to @comm; 0: the idle task of @cpu. */
+/* Copy the name of thread @tid, TASK_COMM_BYTES, to @comm; 0: the idle task of @cpu. */
 void sched_records_comm(int tid, uint32_t cpu, char *comm);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals by the calls that send one. A signal to the own thread or process cannot fail and is
- * reported before the call: else its handler would come first. Any other is reported after it was
- * sent. Not known here: signals that the kernel itself makes, signals that libc sends (abort()),
- * the single processes of a group (pid is then the call's argument, negative or 0), and whether the
- * signal was ignored or is pending already. fork: the child goes on with the same wrappers.
+ * Signals by the calls that send them. A signal to the own thread or process cannot fail and is
+ * reported before the call, as its handler would otherwise come first. Any other is reported after
+ * it was sent. Not known here: signals that the kernel itself makes, signals that libc sends
+ * (abort()), the single processes of a group (pid is then the call's argument, negative or 0), and
+ * whether the signal is ignored or is pending already. fork: the child goes on with the same
+ * wrappers.
  * Tests: tests/engine/events/signals.
  */
 #include "engine/sources/signal.h"
@@ -38,13 +39,13 @@ static struct interposed calls[] = {
 
 static void generate(int sig, int code, pid_t pid, int group)
 {
-	/* 0 asks whether it could be sent */
+	/* signal 0 only checks whether a signal could be sent */
 	if (sig >= 1 && sig <= 64)
 		SOURCE_NOTIFY(struct signal_send_listener, load_acquire(&signal_sends.first), sig,
 			      code, pid, group);
 }
 
-/* A fork's child may have no area: it is asleep then. */
+/* A fork's child may have no area; then the engine does nothing there. */
 static int is_own(pid_t pid)
 {
 	return area && pid == area->pid;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's handlers: while there is a listener, each that is installed is replaced in the
- * kernel by a function of ours that calls the listeners and goes on to the handler. It has the same
- * flags, and SA_SIGINFO always, so that the kernel passes the siginfo. sigaction(), signal() and
- * their like return and accept the program's own handlers, as if nothing was replaced.
+ * The program's handlers. While there is a listener, each installed handler is replaced in the
+ * kernel by a function of ours that calls the listeners and then the handler. It has the same
+ * flags, and always SA_SIGINFO, so that the kernel passes the siginfo. sigaction(), signal() and
+ * their kind return and accept the program's own handlers, as if nothing was replaced.
  *
  * Replaced handlers stay in a table from then on: a signal may be on its way to our function when
- * there is no listener any more. A handler that was installed by a system call of the program's or
- * libc's own is not seen, and is not touched when the last listener goes. Ignored signals are not
- * seen either. Signals that end the process lead to a handler while signals_fatal() has one for
- * them; the program sees SIG_DFL then, and its own flags and mask.
+ * the last listener has left. A handler that the program or libc installed by a system call of its
+ * own is not seen, and is not touched when the last listener leaves. Ignored signals are not seen
+ * either. While signals_fatal() has a handler, signals that end the process lead to it; the program
+ * then sees SIG_DFL, and its own flags and mask.
  *
- * A signal that signals_take() has is the engine's own: the program's action for it is kept here
- * and goes to the kernel again afterwards. Two threads that set it at once may leave one's handler
- * with the other's flags, as nothing is locked.
+ * A signal that signals_take() has is the engine's own: the program's action for it is kept here,
+ * and is set in the kernel again afterwards. If two threads set the action at the same time, the
+ * result may be one's handler with the other's flags, as there is no lock.
  *
- * fork: kernel and table are the parent's in the child too. exec: the kernel forgets handlers.
+ * fork: the child has its parent's handlers and table. exec: the kernel resets handlers.
  * Tests: tests/engine/events/signals.
  */
 #include "engine/sources/signal.h"
@@ -27,7 +27,7 @@
 #include "engine/process/area.h"
 #include "engine/core/interpose.h"
 
-/* As rt_sigaction() has it. */
+/* The kernel's struct for rt_sigaction(). */
 struct action {
 	uint64_t handler;
 	uint64_t flags;
@@ -41,20 +41,21 @@ static struct {
 	uint64_t flags;
 } own[NSIG];
 
-/* The same of signals that end the process, where signals_fatal() has put a handler. */
+/* The same for signals that end the process, where signals_fatal() has set a handler. */
 static struct {
 	int flags;
 	sigset_t mask;
 } own_default[NSIG];
-static void (*fatal)(int sig, siginfo_t *info, void *context); /* NULL: never wanted */
-static uint64_t fatal_signals;				       /* a bit each; 0: none now */
+/* NULL: signals_fatal() was never called */
+static void (*fatal)(int sig, siginfo_t *info, void *context);
+static uint64_t fatal_signals; /* a bit for each signal; 0: none now */
 
 /* The signals that signals_take() has, with the program's action for each. */
 static struct taken {
-	int sig; /* 0: the row is free */
+	int sig; /* 0: a free row */
 	struct sigaction program;
 } takens[2];
-static int libc_flags; /* libc adds them to each action's: SA_RESTORER on most CPUs */
+static int libc_flags; /* flags that libc adds to each action: SA_RESTORER on most CPUs */
 
 #define BIT(sig) (UINT64_C(1) << (sig))
 #define FAULTS	 (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP))
@@ -67,7 +68,10 @@ static __attribute__((noinline)) void notify(int sig, const siginfo_t *info, uin
 		      info, handler, load_relaxed(&own[sig].flags));
 }
 
-/* While there is a listener to the end of handlers, the handler is called, not jumped to. */
+/*
+ * While there is a listener to handler_frames: the handler is called, not jumped to, so that its
+ * end is seen.
+ */
 static __attribute__((noinline)) void deliver_between(int sig, siginfo_t *info, void *context,
 						      uint64_t handler)
 {
@@ -79,7 +83,8 @@ static __attribute__((noinline)) void deliver_between(int sig, siginfo_t *info, 
 }
 
 /*
- * The kernel calls this. The compiler makes the last call a jump, so the handler runs in our place.
+ * The kernel calls this. The compiler makes the last call a jump, so the handler runs in place of
+ * this function.
  */
 static void deliver(int sig, siginfo_t *info, void *context)
 {
@@ -110,7 +115,7 @@ static int is_fatal(uint64_t handler)
 	return fatal && handler == (uint64_t)fatal;
 }
 
-/* NULL: the signal is the program's. */
+/* The row of a signal that signals_take() has; NULL: the signal is the program's. */
 static struct taken *find_taken(int sig)
 {
 	uint32_t i;
@@ -137,8 +142,9 @@ static int can_handle(int sig)
 }
 
 /*
- * The handler of fatal signals: by libc's call, which brings the code that handlers return to and
- * unwinders know. Faults in it are delivered too, all other signals wait.
+ * Install the handler of fatal signals, through libc's function, which adds the code that handlers
+ * return to and that unwinders know. Faults in the handler are delivered too; all other signals
+ * wait.
  */
 static void make_fatal(int sig)
 {
@@ -150,7 +156,7 @@ static void make_fatal(int sig)
 		return;
 	own_default[sig].flags = was.sa_flags;
 	own_default[sig].mask = was.sa_mask;
-	/* the last one is of the unwinder's; the kernel's part of it is the first word */
+	/* the mask is longer than the kernel's: the kernel's part is the first word */
 	*(uint64_t *)&a.sa_mask = ~((BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) |
 				     BIT(SIGTRAP) | BIT(SIGABRT)) >>
 				    1);
@@ -168,9 +174,9 @@ static void make_default(int sig)
 	sigaction(sig, &a, NULL);
 }
 
-static int seen; /* handlers are ours now */
+static int seen; /* handlers are replaced now */
 
-/* The handler that the kernel has is the program's: ours from now on. */
+/* Replace the program's handler in the kernel by ours. */
 static void replace(int sig)
 {
 	struct action a;
@@ -236,8 +242,8 @@ static sighandler_t taken_handler(struct taken *t, sighandler_t handler, int fla
 }
 
 /*
- * Libc installs its own code; then the kernel's action is replaced. @before: the program's until
- * now.
+ * Let libc install the action with its own return code; then replace the action in the kernel.
+ * @before: the program's action until now.
  */
 static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
@@ -268,7 +274,7 @@ static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction
 	return 0;
 }
 
-/* @flags: the flags that this function sets for a handler. */
+/* @flags: the flags that this libc function sets for a handler. */
 static sighandler_t by_signal(struct interposed *row, int sig, sighandler_t handler, int flags)
 {
 	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
@@ -314,7 +320,7 @@ static int want(struct source *s, int on)
 
 	(void)s;
 	if (on ? nr_wants++ : --nr_wants)
-		return 0; /* the other source wants it, too */
+		return 0; /* the other source still needs it */
 	if (on)
 		err = interpose_register(calls, ARRAY_SIZE(calls));
 	if (err) {
@@ -365,7 +371,7 @@ int signals_fatal(void (*handler)(int sig, siginfo_t *info, void *context), uint
 
 int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *context))
 {
-	/* by libc's call, which brings the code that handlers return to */
+	/* through libc, which adds the code that handlers return to */
 	struct sigaction a = {.sa_sigaction = handler,
 			      .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 	struct action now = {0};
@@ -378,7 +384,7 @@ int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *contex
 	err = interpose_register(calls, ARRAY_SIZE(calls));
 	if (err)
 		return err;
-	/* no other handler comes between, except for faults */
+	/* no other handler interrupts it, except for faults */
 	*(uint64_t *)&a.sa_mask = sig == SIGSEGV ? ~(FAULTS >> 1) : ~UINT64_C(0);
 	if (sig == SIGSEGV)
 		a.sa_flags |= SA_NODEFER;
@@ -416,7 +422,7 @@ int signals_taken_is_handled(int sig)
 	return t && is_handler((uint64_t)t->program.sa_handler);
 }
 
-/* Under the mask that the handler would have. */
+/* The handler runs with the mask that the kernel would set. */
 void signals_forward(int sig, siginfo_t *info, void *context)
 {
 	struct taken *t = find_taken(sig);
@@ -430,7 +436,7 @@ void signals_forward(int sig, siginfo_t *info, void *context)
 	       *(const uint64_t *)&a.sa_mask;
 	if (!(a.sa_flags & SA_NODEFER))
 		mask |= BIT(sig - 1);
-	if (sig == SIGSEGV) /* the handler may touch memory that is watched */
+	if (sig == SIGSEGV) /* the program's handler may touch watched memory */
 		mask &= ~BIT(sig - 1);
 	if (a.sa_flags & (int)SA_RESETHAND)
 		t->program.sa_handler = SIG_DFL;

@@ -10,7 +10,7 @@ struct signal_generate_record {
 	struct builtin_record head;
 	int32_t sig;
 	int32_t error;
-	int32_t code; /* SI_USER and its like */
+	int32_t code; /* SI_USER and its kind */
 	char comm[TASK_COMM_BYTES];
 	int32_t pid;
 	int32_t group; /* 0: to one thread */

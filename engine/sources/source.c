@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See source.h. A short list. A listener that leaves keeps its `next`, as a thread may be at it. A
- * new one goes to the end, so a thread in the list meets each once at most. Tests:
- * tests/engine/events/kmem, lock, timer.
+ * new one goes to the end, so a thread in the list calls each listener once at most. Tests:
  */
 #include "engine/sources/source.h"
 

@@ -2,15 +2,15 @@
 /*
  * A source sees one thing that a program does (it allocates, takes a lock, sends a signal) and
  * calls its listeners: events, tracers. The wrappers of libc behind it are in place only while
- * there is one. A header of this room declares its sources and, for each, the listener with its
- * callback:
+ * there is a listener. A header of this room declares its sources and, for each, the struct of a
+ * listener with its callback:
  *
  *	static struct kmem_alloc_listener mine = {.call = note_alloc};
  *	err = source_listen(&kmem_allocs, &mine.link);	...	source_ignore(&kmem_allocs, &mine.link);
  *
  * A callback runs in any context (no libc, no lock, no errno) in the acting thread. A thread that
  * was in the source when the listener left may call it once more, so its data must stay for ever.
- * fork: the child has the same listeners. Costs: a load and an indirect call a listener.
+ * fork: the child has the same listeners. Costs: a load and an indirect call for each listener.
  */
 #ifndef VESTIGE_SOURCES_SOURCE_H
 #define VESTIGE_SOURCES_SOURCE_H
@@ -22,25 +22,28 @@
 #include "engine/base/compiler.h"
 #include "engine/core/interpose.h"
 
-/* The first member of each listener; it stays for ever. */
+/* The first member of each listener, which must stay for ever. */
 struct source_link {
 	struct source_link *next;
 };
 
 struct source {
 	struct source_link *first;
-	/* The first listener comes (@on), or the last one went. Tree's lock. Return: 0; -errno. */
+	/*
+	 * The first listener comes (@on), or the last one leaves. Under the tree lock. Return: 0;
+	 * -errno.
+	 */
 	int (*want)(struct source *s, int on);
 };
 
 /*
- * source_listen() - call @link's listener from now on. Under the tree's lock.
- * Return: 0; -errno of the source: it does not listen.
+ * source_listen() - add a listener: @link is its first member. Under the tree lock. Return: 0;
+ * -errno of the source: the listener was not added.
  */
 int source_listen(struct source *s, struct source_link *link);
 void source_ignore(struct source *s, struct source_link *link);
 
-/* The one or the other. */
+/* source_listen() if @on, else source_ignore(). Return: 0 or -errno. */
 static inline int source_switch(struct source *s, struct source_link *link, int on)
 {
 	if (on)
@@ -50,8 +53,8 @@ static inline int source_switch(struct source *s, struct source_link *link, int 
 }
 
 /*
- * The first listener for this call; NULL: there is none, or the call is the engine's own. Any
- * context.
+ * The first listener, for SOURCE_NOTIFY; NULL: there is none, or the engine itself makes this call.
+ * Any context.
  */
 static inline const struct source_link *source_heard(const struct source *s)
 {
@@ -60,7 +63,7 @@ static inline const struct source_link *source_heard(const struct source *s)
 	return first && !interpose_muted() ? first : NULL;
 }
 
-/* Call the listeners from @first on, of @type, with the arguments. Any context. */
+/* Call the listeners from @first on, structs of @type, with the arguments. Any context. */
 #define SOURCE_NOTIFY(type, first, ...)                                                            \
 	do {                                                                                       \
 		const struct source_link *link_;                                                   \

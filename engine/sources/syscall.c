@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See syscall.h. The hook (core/syscalls.h) reports to this file alone, and the lists here have the
- * listeners. Callbacks run in any context. fork: the child has the same listeners. Costs: bench
+ * See syscall.h. The hook (core/syscalls.h) reports to this file alone; the listeners are in the
+ * lists here. Callbacks run in any context. fork: the child has the same listeners. Costs: bench
  * "syscalls". Tests: tests/engine/events/syscalls.
  */
 #include "engine/sources/syscall.h"
 
-/* Which sites are switched depends on the numbers alone. */
+/* Nothing to do: syscall_listen() switches the sites, by number. */
 static int want(struct source *s, int on)
 {
 	(void)s;

@@ -10,7 +10,7 @@
 
 struct syscall_enter_listener {
 	struct source_link link;
-	/* @args: as the kernel gets them, as many as the CPU has registers for. */
+	/* @args: as the kernel gets them, one for each register of a system call. */
 	void (*call)(uint64_t nr, const uint64_t *args);
 };
 
@@ -19,7 +19,10 @@ struct syscall_exit_listener {
 	void (*call)(uint64_t nr, uint64_t ret);
 };
 
-/* It is also called for numbers that only others listen to. Its callbacks are set by its owner. */
+/*
+ * A listener may also be called for numbers to which only others listen. The owner sets its
+ * callbacks.
+ */
 struct syscall_listener {
 	struct syscall_enter_listener enter;
 	struct syscall_exit_listener exit;
@@ -27,14 +30,15 @@ struct syscall_listener {
 };
 
 /*
- * syscall_listen() - @l listens to calls with the number @nr once more, or once less; SYSCALLS_MAX:
- * all numbers. Return: 0 or -errno, and then nothing has changed. Under the tree's lock.
+ * syscall_listen() - @l listens to calls with the number @nr (@on 1), or no longer (@on 0). Calls
+ * are counted. @nr: SYSCALLS_MAX: all numbers. Return: 0; -errno: nothing has changed. Under the
+ * tree lock.
  */
 int syscall_listen(struct syscall_listener *l, uint32_t nr, int on);
 
 /*
- * Calls that a source knows: rows of any struct that begins with the number, `uint16_t nr`. A table
- * is made by SYSCALL_TABLE(rows).
+ * The calls that a source knows: rows of any struct that begins with the number, `uint16_t nr`.
+ * SYSCALL_TABLE(rows) makes a table.
  */
 struct syscall_table {
 	const void *rows;
@@ -45,10 +49,10 @@ struct syscall_table {
 		(rows_), ARRAY_SIZE(rows_), sizeof((rows_)[0])                                     \
 	}
 
-/* The row of a number; NULL: there is none. Any context. */
+/* The row with a number; NULL: there is none. Any context. */
 const void *syscall_table_find(const struct syscall_table *t, uint64_t nr);
 
-/* syscall_listen() for all calls of a table; 0 or -errno, and then to none of them. */
+/* syscall_listen() for all calls of a table. Return: 0; -errno: it listens to none of them. */
 int syscall_table_listen(const struct syscall_table *t, struct syscall_listener *l, int on);
 
 #endif

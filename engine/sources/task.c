@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See task.h. A small cache: the data of an ended thread stays. fork: the child has the parent's
- * rows, which age. Tests: tests/engine/events/sched.
+ * See task.h. A small cache, in which the data of ended threads stays. fork: the child has its
+ * parent's rows, which expire. Tests: tests/engine/events/sched.
  */
 #include "engine/sources/task.h"
 
@@ -20,8 +20,8 @@
 static struct sched_task cache[NR_ROWS];
 
 /*
- * A thread's priority as the kernel counts: 0 to 98 are real-time, 120 is nice 0, -1 a deadline's.
- * By three system calls.
+ * A thread's priority in the kernel's numbers: 0 to 98 are real-time, 120 is nice 0, -1 is a
+ * deadline thread. Makes three system calls.
  */
 static int32_t prio_of(int tid)
 {
@@ -61,7 +61,7 @@ void sched_task_own(char *comm, int32_t *prio)
 	*prio = prio_of(0);
 }
 
-/* Return: whether the thread is there. */
+/* Read the name of a thread. Return: whether the thread exists. */
 static int read_comm(int tid, char *comm)
 {
 	char path[64];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See threads.h. An array in the order of ids, which is nearly the order of creation. A filter has
- * a few ranges of ids, with the widest gaps between them, and all ids above the newest of its time:
- * a new thread passes from its first moment on. So do threads of other processes, which the reader
- * of the records drops by the array. An ended thread is kept for KEEP_NS, as the kernel's last
- * records of it come later; a process until it is freed. fork: the child knows none. Tests:
- * tests/engine/events/switches.
+ * See threads.h. An array sorted by id, which is nearly the order of creation. A filter has a few
+ * ranges of ids, with the widest gaps between them, and all ids above the newest one at its time.
+ * So a new thread passes from its first moment on. So do threads of other processes, which the
+ * reader of the records drops by means of the array. An ended thread is kept for KEEP_NS, as the
+ * kernel's last records of it come later; a process is kept until it is freed. fork: the child
+ * knows none. Tests: tests/engine/events/switches.
  */
 #include "engine/sources/threads.h"
 
@@ -21,12 +21,12 @@
 
 #define MAX_RANGES 8u
 #define KEEP_NS	   10000000000u
-#define IN_MAKING  64u /* a thread has its id before it is reported */
+#define IN_MAKING  64u /* threads that have an id and are not reported yet */
 
 struct known {
 	int tid;
 	uint32_t what;
-	uint64_t ended_ns; /* 0: it is there */
+	uint64_t ended_ns; /* 0: the thread exists */
 };
 
 static struct known *known;
@@ -37,11 +37,12 @@ struct range {
 	int first, last;
 };
 static struct range
-	ranges[MAX_RANGES + 1]; /* of the last filter, and one that is about to be dropped */
+	/* of the last filter, and room for one that is about to be merged */
+	ranges[MAX_RANGES + 1];
 static uint32_t nr_ranges, newest_then;
 static int missed;
 
-/* The first that is not below. */
+/* The index of the first thread whose id is not below @tid. */
 static uint32_t place_of(int tid)
 {
 	return LOWER_BOUND(i, 0, nr_known, known[i].tid < tid);
@@ -74,7 +75,7 @@ static int make_room(uint64_t now_ns)
 	prune(now_ns);
 	if (nr_known < room_known / 4 * 3)
 		return 0;
-	/* it counts as full: the few free rows would soon be used up again */
+	/* a nearly full array counts as full: the few free rows would soon be used up again */
 	more = heap_grow(known, room_known, &room_known, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
@@ -123,7 +124,7 @@ void sched_threads_see(const struct perf_record *rec)
 		add(tid, rec->task.pid == own ? SCHED_THREAD : SCHED_CHILD, rec->ns);
 		missed |= !passes(tid);
 	} else if (k) {
-		sched_threads_freed(tid); /* another process has its id */
+		sched_threads_freed(tid); /* the id belongs to another process now */
 	}
 }
 
@@ -174,7 +175,7 @@ void sched_threads_fork(void)
 	nr_known = room_known = 0;
 }
 
-/* By the last word of /proc/loadavg. */
+/* From the last word of /proc/loadavg. */
 uint32_t sched_threads_newest(void)
 {
 	int fd = sys_open("/proc/loadavg", O_RDONLY | O_CLOEXEC, 0);
@@ -193,7 +194,7 @@ uint32_t sched_threads_newest(void)
 	return newest > IN_MAKING ? (uint32_t)newest - IN_MAKING : 0;
 }
 
-/* One more range; where there is no room, the narrowest gap is closed. */
+/* Add a range; if there are too many, close the narrowest gap. */
 static void add_range(int tid)
 {
 	uint32_t i, at = 0;

@@ -12,7 +12,7 @@
 #include "engine/base/compiler.h"
 #include "engine/core/interpose.h"
 
-/* The functions, in an order in which each source wants a range of them. */
+/* The functions, in an order in which each source needs one range of them. */
 enum {
 	SETITIMER,
 	ALARM,
@@ -56,7 +56,7 @@ static int64_t ns_of(const struct timespec *t)
 	return t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
 }
 
-/* By the vdso; a clock of CPU time would be a system call, and begins at 0. */
+/* The time of a clock that the vDSO can read; for others, which would need a system call, 0. */
 static int64_t now_of(clockid_t clock)
 {
 	struct timespec t;
@@ -95,7 +95,7 @@ static int runs(const struct itimerspec *t)
 	return t->it_value.tv_sec || t->it_value.tv_nsec;
 }
 
-/* Behind a call that set a timer, which was @had before. */
+/* After a call that set a timer. @had: the timer's setting before. */
 static void note_settime(uint32_t call, const void *timer, int mode, const struct itimerspec *value,
 			 const struct itimerspec *had)
 {
@@ -162,7 +162,7 @@ static int wrap_timer_delete(timer_t id)
 	return ret;
 }
 
-/* A sleep: the timer that the kernel has for it lasts as long as the call. */
+/* A sleep begins: the kernel has a timer for it as long as the call lasts. */
 static void sleep_begins(uint32_t call, const void *timer, clockid_t clock, int mode,
 			 int64_t expires)
 {

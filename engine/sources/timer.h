@@ -4,11 +4,12 @@
  *
  *	TIMER_INIT	timer_create(), timerfd_create(), and each sleep
  *	TIMER_START	timer_settime(), timerfd_settime(), and each sleep
- *	TIMER_CANCEL	one that was running is set anew, stopped or deleted; a sleep ends early
- *	TIMER_EXPIRE	a sleep is over
+ *	TIMER_CANCEL	a running timer is set anew, stopped or deleted; a sleep ends early
+ *	TIMER_EXPIRE	a sleep ends
  *	TIMER_ITIMER	setitimer(), alarm(), ualarm()
  *
- * Only the kernel knows when a timer expires: the program sees its signal or its descriptor.
+ * The expiry of other timers is known to the kernel alone: the program sees a signal or a
+ * descriptor.
  */
 #ifndef VESTIGE_SOURCES_TIMER_H
 #define VESTIGE_SOURCES_TIMER_H
@@ -29,14 +30,15 @@ enum timer_source_id {
 
 enum { TIMER_ABS, TIMER_REL };
 
-/* A field that is not named for a source is 0. */
+/* Fields that do not apply to a source are 0. */
 struct timer_call {
-	const void *timer;    /* its id, descriptor, or an address of the sleeping thread's stack */
-	const void *function; /* of libc, that set it: TIMER_START, TIMER_EXPIRE */
-	int64_t ns;	      /* TIMER_START: when, as the call has it; TIMER_EXPIRE: now */
+	/* its id, its descriptor, or an address on the sleeping thread's stack */
+	const void *timer;
+	const void *function; /* TIMER_START, TIMER_EXPIRE: libc's function that set it */
+	int64_t ns;	      /* TIMER_START: the expiry, as in the call; TIMER_EXPIRE: now */
 	clockid_t clock;      /* TIMER_INIT */
 	int mode;	      /* TIMER_ABS or TIMER_REL: TIMER_INIT, TIMER_START */
-	int which;	      /* TIMER_ITIMER: ITIMER_REAL and its like */
+	int which;	      /* TIMER_ITIMER: ITIMER_REAL and its kind */
 	const struct itimerval *value;
 };
 

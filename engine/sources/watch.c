@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See watch.h. Each row is a kind of perf's (process/perf.h): an event a thread and CPU, which new
- * threads inherit. Their descriptors are the agent's. A thread that two families of events have
- * makes two samples of an access; the second is left out. fork: the child's agent opens its own.
+ * See watch.h. Each row is a kind of perf's records (process/perf.h): one event for each thread and
+ * CPU, which new threads inherit. The agent owns the descriptors. A thread that has the events of
+ * two families makes two samples of an access; the second is dropped. fork: the child's agent opens
+ * its own.
  * Tests: tests/engine/tracers/ksym_tracer.
  */
 #include "engine/sources/watch.h"
@@ -41,8 +42,8 @@ static int same(const struct watch *a, const struct watch *b)
 }
 
 /*
- * Whether the processor stops at its debug registers. Some hypervisors accept their settings, and
- * no access is ever seen. The agent.
+ * Whether the processor really stops at its debug registers. Some hypervisors accept the settings,
+ * but never report an access. In the agent.
  */
 static int debug_registers_work(void)
 {
@@ -62,7 +63,7 @@ static int debug_registers_work(void)
 		return works;
 	fd = arch_syscall(SYS_perf_event_open, (long)&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
 	if (fd < 0)
-		return 1; /* perf_open() says why */
+		return 1; /* let perf_open() fail and say why */
 	watched = 1;
 	works = arch_syscall(SYS_read, fd, (long)&hits, sizeof(hits), 0, 0, 0) != sizeof(hits) ||
 		hits;
@@ -70,7 +71,7 @@ static int debug_registers_work(void)
 	return works;
 }
 
-/* As row @i is wanted now. The agent. */
+/* Open or close row @i as is wanted now. In the agent. */
 static int apply_row(uint32_t i)
 {
 	static const struct watch none;

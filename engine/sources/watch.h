@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables that the processor watches (debug registers), by perf: up to four, in all threads. The
- * agent opens them and reports their samples.
+ * Variables that the processor watches by its debug registers, through perf: up to four, in all
+ * threads. The agent opens them and reports their samples.
  */
 #ifndef VESTIGE_SOURCES_WATCH_H
 #define VESTIGE_SOURCES_WATCH_H
@@ -12,16 +12,16 @@
 
 #define WATCH_MAX 4u
 
-/* As HW_BREAKPOINT_*. */
+/* The values of HW_BREAKPOINT_*. */
 enum watch_type { WATCH_W = 2, WATCH_RW = 3 };
 
 struct watch {
 	uint64_t address;
 	uint32_t bytes; /* 1, 2, 4 or 8; the address is a multiple of it */
-	uint32_t type;	/* 0: the row is free */
+	uint32_t type;	/* enum watch_type; 0: a free row */
 };
 
-/* Row @i saw an access. @ip: the instruction behind it. ring_as is the thread. */
+/* An access to row @i's memory. @ip: the instruction after it. ring_as is the thread. */
 struct watch_listener {
 	struct source_link link;
 	void (*call)(uint32_t i, uint64_t ip);
@@ -29,9 +29,9 @@ struct watch_listener {
 extern struct source watch_hits;
 
 /*
- * watch_set() - set row @i; it is watched while there is a listener. Under the tree's lock.
- * Return: 0; -errno of perf, and the row is free, where the agent calls; elsewhere vestige_status
- * has it.
+ * watch_set() - set row @i; its memory is watched while there is a listener. Under the tree lock.
+ * Return: 0; -errno of perf: the row is free. Only the agent gets that error at once; for other
+ * callers it is a line in vestige_status.
  */
 int watch_set(uint32_t i, const struct watch *w);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See work.h. Owns the pools' names, for ever, and the items that wait: a table in which an item
- * has one of a few places next to each other, so that it can be found without a lock. fork: the
- * child has the same pools and items. Costs: two stamps and two look-ups an item. Tests:
+ * See work.h. Owns the pools' names, which stay for ever, and the waiting items: a table in which
+ * an item may be in one of a few neighbouring slots, so that it is found without a lock. fork: the
+ * child has the same pools and items. Costs: two stamps and two lookups for each item. Tests:
  * tests/engine/tracers/workqueue.
  */
 #include "engine/sources/work.h"
@@ -16,7 +16,7 @@
 #include "engine/ring/ring.h"
 
 #define SLOTS	  131072u
-#define WINDOW	  64u /* places of an item */
+#define WINDOW	  64u /* slots in which an item may be */
 #define MAX_SPINS 100000u
 
 enum { FREE, TAKEN, WAITS };
@@ -33,7 +33,7 @@ struct pool {
 	char name[WORK_NAME_BYTES];
 };
 
-static struct item *items; /* SLOTS; NULL: it was never wanted */
+static struct item *items; /* SLOTS of them; NULL: never needed yet */
 static struct pool pools[WORK_POOLS];
 static uint64_t unknown;
 
@@ -62,7 +62,10 @@ uint32_t work_pool_of(const char *from, uint64_t function)
 			store_release(&p->state, WAITS);
 			return i;
 		}
-		/* another thread is about to name it; one that a handler interrupted never does */
+		/*
+		 * another thread is about to fill in the name; if a handler interrupted that thread
+		 * here, it never does
+		 */
 		for (spins = 0; load_acquire(&p->state) == TAKEN && spins < MAX_SPINS; spins++)
 			arch_relax();
 		if (load_acquire(&p->state) == TAKEN)
@@ -129,7 +132,7 @@ int work_take(uint32_t pool, const void *item, struct work_taken *taken)
 				first = &places[i];
 		if (!first)
 			return 0;
-		/* another thread took it, or even put another one in its place */
+		/* another thread took the item, and may even have put another one there */
 	} while (!claim(&first->state, WAITS));
 	if (first->item != (uint64_t)item || first->pool != pool) {
 		store_release(&first->state, WAITS);
@@ -173,7 +176,7 @@ static int want(struct source *s, int on)
 	int err = sys_map_table_once(&items, SLOTS * sizeof(*items));
 
 	(void)s;
-	/* an item that was queued without a listener is not in the table: its wait is unknown */
+	/* an item that was queued without a listener is not in the table, so its wait is unknown */
 	return err ? err : work_pools_want(on);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools of libuv and GLib, as they are (work.h). uv_queue_work() gets a function of ours in place
- * of the program's, which is kept with the item. A pool of GLib gets code of ours, with a number,
- * in place of its function. That happens at the first g_thread_pool_push() that is seen, and the
- * pool keeps it: items that were queued before are executed by it, too. The code always goes on to
- * the pool's own function, also when nothing listens.
+ * The pools of libuv and GLib (work.h). uv_queue_work() gets a function of ours in place of the
+ * program's, which is kept with the item. A GLib pool gets code of ours, with a number, in place of
+ * its function. That happens at the first g_thread_pool_push() that is seen, and stays: the code
+ * also executes items that were queued before. It always calls the pool's own function, even if
+ * there is no listener.
  *
  * A pool that ends leaves its number to the next pool at the same address. Not seen: work that
  * libuv and GLib give to their pools themselves, pools without a number (there are PER_PAGE
@@ -28,14 +28,14 @@ typedef void uv_work(void *req);
 typedef void uv_after_work(void *req, int status);
 typedef void g_func(void *data, void *user_data);
 
-/* The beginning of struct GThreadPool, which is public. */
+/* The beginning of GLib's struct GThreadPool, which is public. */
 struct g_pool {
 	g_func *func;
 };
 
 static struct {
-	struct g_pool *pool; /* NULL: free */
-	g_func *func;	     /* its own */
+	struct g_pool *pool; /* NULL: a free row */
+	g_func *func;	     /* the pool's own function */
 	uint32_t name;
 } g_pools[PER_PAGE];
 static uint8_t *code;
@@ -48,7 +48,7 @@ static void uv_executes(void *req)
 {
 	struct work_taken taken;
 
-	/* it is there, as it was put there before it was queued */
+	/* it is always there: it is put into the table before it is queued */
 	if (!work_take(uv_pool, req, &taken))
 		return;
 	work_report(WORK_START, uv_pool, taken.waited_ns);
@@ -77,13 +77,13 @@ static int wrap_uv_cancel(void *req)
 	int ret = INTERPOSE_REAL(calls[UV_CANCEL], int(void *))(req);
 	struct work_taken taken;
 
-	/* other requests are not in the table */
+	/* requests of other kinds are not in the table */
 	if (!ret && work_take(uv_pool, req, &taken))
 		work_report(WORK_CANCEL, uv_pool, 0);
 	return ret;
 }
 
-/* The function that the numbered code calls. */
+/* Called by the numbered code. */
 static void g_executes(void *data, void *user_data, void *unused, uint32_t number)
 {
 	g_func *func = load_acquire(&g_pools[number].func);
@@ -104,7 +104,7 @@ static g_func *stub_of(uint32_t number)
 	return (g_func *)(uint64_t)(code + number * ARCH_NUMBERED_BYTES);
 }
 
-/* The pool's number, which it has from now on. */
+/* The pool's number; a new pool gets one for ever. */
 static uint32_t number_of(struct g_pool *pool)
 {
 	uint32_t i;
