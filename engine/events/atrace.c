@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See atrace.h. A tag is made with the first place that has its name, or when it is switched on,
- * and stays: an object that dlopen() brings later finds it on or off. Its places are the static
- * branches of tracepoints; off, one costs a NOP. Records are made by control/api.c's atrace().
- * fork: the child has the same tags and the same text. Costs: bench "events". Tests:
- * tests/engine/events/atrace.
+ * See atrace.h. A tag is made when the first site with its name appears, or when it is switched on,
+ * and stays: the sites of an object that dlopen() loads later are switched as the tag is. The sites
+ * are static branches, as those of tracepoints; one that is off costs a NOP. control/api.c's
+ * atrace() makes the records. fork: the child has the same tags and the same text. Costs: bench
+ * "events". Tests:
  */
 #include "engine/events/atrace.h"
 
@@ -29,7 +29,7 @@ static struct holder {
 	const struct atrace_place *places, *end;
 } * holders;
 
-/* Letters, digits and `_`. */
+/* Whether a name has only letters, digits and `_`. */
 static int is_name(const char *s, size_t n)
 {
 	size_t i;
@@ -53,7 +53,10 @@ static struct tag *find(const char *name, size_t n)
 	return NULL;
 }
 
-/* The tag of that name, which is made if there is none; NULL: it is no name, or memory is short. */
+/*
+ * The tag of that name, which is made if there is none; NULL: it is not a name, or there is no
+ * memory.
+ */
 static struct tag *get(const char *name, size_t n)
 {
 	struct tag *t = find(name, n), **at;
@@ -71,7 +74,7 @@ static struct tag *get(const char *name, size_t n)
 	return t;
 }
 
-/* Its places in one object. Return: 0 or -errno. */
+/* Switch the tag's sites in one object. Return: 0 or -errno. */
 static int switch_places(const struct holder *h, const struct tag *t, int *changed)
 {
 	const struct atrace_place *p;
@@ -105,7 +108,7 @@ static int switch_tag(struct tag *t, int on)
 }
 
 /*
- * The places of an object, which stay as long as it is mapped. Places of tags that are on are
+ * Take the sites of an object, which stay as long as it is mapped. Sites of tags that are on are
  * switched on.
  */
 static void add(const struct object_items *items)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See bprint.h. Owns the cached data of each text, and its rows of AREA_PRINTKS. A record has the
- * arguments as the kernel packs them (a word of 4 bytes each for an int, two for what has 8 bytes,
- * a string with its NUL, numbers aligned to 4), so that libtraceevent reads it. Formats that it
+ * arguments as the kernel packs them, so that libtraceevent reads it: words of 4 bytes, one for an
+ * int and two for 8 bytes; a string with its NUL; numbers aligned to 4. Formats that libtraceevent
  * reads differently from printf() (flags other than 0, h, j, t, %c, floating point) make no bprint
- * record, nor do texts that could become longer than the text of a print record.
+ * record, and neither do texts that could become longer than the text of a print record.
  *
- * A text is identified by a hash of 59 bits. A collision is detected when the second text comes,
- * which from then on is printed as text.
+ * A text is identified by a hash of 59 bits. A collision is detected when the second text comes;
+ * that text is always printed as text.
  *
  * Any context: no lock, libc, errno. fork: the child has its parent's cached data, and its area has
  * the rows (area_fork). Costs: bench "events". Tests: tests/engine/events/bprint.
@@ -27,27 +27,27 @@
 #define NR_FORMATS  2048u
 #define NR_BUCKETS  512u
 #define MAX_ARGS    16u
-#define MAX_TEXT    1024u /* of a format, and of what is printed */
+#define MAX_TEXT    1024u /* of a format, and of the printed text */
 #define MAX_NUMBER  512u  /* of a width or a precision */
-#define MIN_TEXT    3u	  /* libtraceevent reads before shorter ones */
-#define HEAD_BYTES  24u	  /* head word, ip, the text's number */
+#define MIN_TEXT    3u	  /* for shorter ones libtraceevent reads before their beginning */
+#define HEAD_BYTES  24u	  /* head word, ip, number of the text */
 #define NO_LIMIT    UINT16_MAX
-#define LIMIT_GIVEN (UINT16_MAX - 1) /* by the argument before it */
+#define LIMIT_GIVEN (UINT16_MAX - 1) /* the argument before it gives the limit */
 
 enum arg_kind { ARG_INT, ARG_LONG, ARG_STAR, ARG_STRING };
 
 struct arg {
 	uint16_t kind;	/* enum arg_kind */
-	uint16_t limit; /* of a string: its precision */
+	uint16_t limit; /* of a string: the precision */
 };
 
 struct bprint_format {
 	uint64_t number;
 	uint32_t text;	  /* offset into AREA_FORMATS */
-	uint16_t next;	  /* of its bucket, + 1 */
-	uint16_t id;	  /* enum ftrace_id; 0: it has to be text */
-	uint16_t nr_args; /* 0: what is printed is the text itself */
-	uint16_t most;	  /* bytes of the printed text at most, without its strings and stars */
+	uint16_t next;	  /* index of the next format in its bucket, + 1 */
+	uint16_t id;	  /* enum ftrace_id; 0: it must be printed as text */
+	uint16_t nr_args; /* 0: the text itself is printed */
+	uint16_t most;	  /* greatest length of the printed text, without its strings and stars */
 	struct arg args[MAX_ARGS];
 };
 
@@ -79,7 +79,7 @@ static int is_word(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A width or a precision. Return: behind it; NULL: it is too large. */
+/* Parse a width or a precision. Return: what follows it; NULL: it is too large. */
 static const char *parse_size(struct bprint_format *f, const char *p, uint32_t *v)
 {
 	if (*p == '*') {
@@ -96,7 +96,10 @@ static const char *parse_size(struct bprint_format *f, const char *p, uint32_t *
 	return p;
 }
 
-/* One conversion. @p: behind its `%`. Return: behind it; NULL: it has to be text. */
+/*
+ * Parse one conversion. @p: behind its `%`. Return: what follows it; NULL: the format must be
+ * printed as text.
+ */
 static const char *parse_conversion(struct bprint_format *f, const char *p)
 {
 	uint32_t width, limit = NO_LIMIT, longs = 0;
@@ -108,7 +111,7 @@ static const char *parse_conversion(struct bprint_format *f, const char *p)
 	p = parse_size(f, p, &width);
 	if (p && *p == '.')
 		p = parse_size(f, p + 1, &limit);
-	/* libtraceevent wants a star to be alone: of "%6.*s" it never comes back */
+	/* libtraceevent accepts only a single star: "%6.*s" makes it hang */
 	if (!p || (width == LIMIT_GIVEN && limit != NO_LIMIT) || (limit == LIMIT_GIVEN && width))
 		return NULL;
 	if (*p == 'z') {
@@ -130,7 +133,7 @@ static const char *parse_conversion(struct bprint_format *f, const char *p)
 		f->most += 22;
 		break;
 	case 'p':
-		/* printf() does not have the kernel's extensions */
+		/* printf() does not have the kernel's extensions of %p */
 		if (p != begin || is_word(p[1]))
 			return NULL;
 		kind = ARG_LONG;
@@ -150,7 +153,7 @@ static const char *parse_conversion(struct bprint_format *f, const char *p)
 	return p + 1;
 }
 
-/* Whether the text can be a format of bprint. */
+/* Parse a format. Return: whether bprint can have it. */
 static int parse_format(struct bprint_format *f, const char *p)
 {
 	while (*p) {
@@ -171,8 +174,8 @@ static int parse_format(struct bprint_format *f, const char *p)
 }
 
 /*
- * Whether printk_formats' form of the text is the text, but for a newline at its end: libtraceevent
- * takes the marks \t and the like out of formats alone.
+ * Whether the text reads the same in printk_formats, but for a newline at its end: libtraceevent
+ * replaces \t and the like in formats alone.
  */
 static int is_plain(const char *p)
 {
@@ -189,7 +192,7 @@ static int has_percent(const char *p)
 	return *p;
 }
 
-/* The kind of its records; 0: it has to be text. @puts: it is no format. */
+/* The kind of record for a text; 0: it must be printed as text. @puts: the text is not a format. */
 static enum ftrace_id record_of(const char *text, int puts)
 {
 	int percent = has_percent(text);
@@ -221,13 +224,13 @@ int bprint_is_known(uint64_t number)
 	return row_of(number) != NULL;
 }
 
-/* Another text has the same number. */
+/* Whether the row @at has the same number for another text. */
 static int is_other(uint32_t at, const char *text)
 {
 	return !str_equal(area_entry(AREA_FORMATS, at), text);
 }
 
-/* Put the text into the area, unless it is there. Return: 0, -ENOSPC. */
+/* Put the text into the area, unless it is there already. Return: 0, -ENOSPC. */
 static int describe(struct bprint_format *f, const char *text, size_t n)
 {
 	struct area_table *texts = AREA_TABLE(area, AREA_FORMATS),
@@ -277,10 +280,11 @@ const struct bprint_format *bprint_format_get(const char *text, int puts)
 	return f;
 }
 
-/* The arguments, packed. */
+/* Packed arguments. */
 struct packed {
-	uint32_t at, most; /* bytes here; bytes of the printed text, at most */
-	uint32_t limit;	   /* the last star */
+	/* at: bytes of `words` in use; most: greatest length of the printed text */
+	uint32_t at, most;
+	uint32_t limit; /* value of the last star */
 	uint64_t words[MAX_TEXT / 8 + MAX_ARGS + 1];
 };
 
@@ -295,7 +299,7 @@ static void pack(struct packed *p, const void *value, uint32_t bytes)
 	p->at += bytes;
 }
 
-/* Return: whether there is room. */
+/* Pack a string. Return: whether there is room. */
 static int pack_string(struct packed *p, const char *s, uint32_t limit)
 {
 	static const char null[] = "(null)";
@@ -303,7 +307,7 @@ static int pack_string(struct packed *p, const char *s, uint32_t limit)
 	uint32_t i, room = MAX_TEXT - min_of(p->most, MAX_TEXT);
 
 	if (!s) {
-		/* printf() has none at all where it does not fit */
+		/* printf() prints no part of "(null)" if the precision is less */
 		if (limit < sizeof(null) - 1)
 			return 0;
 		s = null;
@@ -321,7 +325,7 @@ static int pack_string(struct packed *p, const char *s, uint32_t limit)
 
 static int pack_star(struct packed *p, int v)
 {
-	/* libtraceevent takes none below 0 */
+	/* libtraceevent accepts no negative ones */
 	if (v < 0 || v > (int)MAX_NUMBER)
 		return 0;
 	p->most += (uint32_t)v;
@@ -371,7 +375,7 @@ int bprint_record(struct trace_array *tr, const struct bprint_format *f, const v
 	p.limit = NO_LIMIT;
 	if (f->nr_args && !pack_args(&p, f, args))
 		return -E2BIG;
-	/* no bytes of the stack behind them */
+	/* clear the rest of the last word, which has bytes of the stack */
 	for (i = p.at; i & 7; i++)
 		((uint8_t *)p.words)[i] = 0;
 	bytes = HEAD_BYTES + i;

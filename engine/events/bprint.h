@@ -19,19 +19,18 @@ struct bprint_format;
 uint64_t bprint_number(const char *text);
 
 /*
- * bprint_format_get() - the data of a constant text, which is never freed.
- * @puts: it is no format, %% is %%.
- * Under the tree's lock; no heap. Return: never NULL.
+ * bprint_format_get() - get the data of a constant text, which is never freed. @puts: the text is
+ * not a format, so %% is %%. Under the tree lock; does not allocate. Return: never NULL.
  */
 const struct bprint_format *bprint_format_get(const char *text, int puts);
 
-/* Whether the area has the text of that number. Under the tree's lock. */
+/* Whether the area has a text with that number. Under the tree lock. */
 int bprint_is_known(uint64_t number);
 
 /*
- * bprint_record() - make the record. @args: the format's arguments; unused for a text without any.
- * Return: 1; -EBADF: recording is off, or the record is lost; -E2BIG: it has to be text, with these
- * arguments or always. Any context.
+ * bprint_record() - make the record. @args: the format's arguments; not used for a text without
+ * any. Return: 1; -EBADF: recording is off, or the record is lost; -E2BIG: the caller must print it
+ * as text, with these arguments or always. Any context.
  */
 int bprint_record(struct trace_array *tr, const struct bprint_format *f, const void *ip,
 		  va_list *args);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places of vestige/branch.h that objects have, for their source (sources/branch.h).
+ * Passes the branch sites of vestige/branch.h in objects to their source (sources/branch.h).
  * fork: nothing. Tests: tests/engine/tracers/branch.
  */
 #include "engine/events/object_items.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See builtin_event.h. The event's files, which are never freed, hold which instances want a
- * record; event_act() applies their filters and triggers. fork: the child's events are on as they
- * were.
- * Tests: tests/engine/events/sched.
+ * See builtin_event.h. The event's files, which are never freed, say which instances want a record;
+ * event_act() applies their filters and triggers. fork: the child has the same events on. Tests:
+ * tests/engine/events/sched.
  */
 #include "engine/events/builtin_event.h"
 
@@ -13,7 +12,7 @@
 #include "engine/events/event_act.h"
 #include "engine/process/area.h"
 
-/* Whether another instance wants records. */
+/* Whether an instance other than that of @but wants records. */
 static int others_want(const struct event *e, const struct event_file *but)
 {
 	const struct event_file *f;
@@ -67,7 +66,7 @@ int builtin_event_give_way(struct event *e)
 	return 1;
 }
 
-/* Whole words, in line: the records of the hottest events are no longer than a cache line. */
+/* Copy whole words, in line: the records of the hottest events are no longer than a cache line. */
 static inline void copy_words(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	for (; bytes >= 8; bytes -= 8, to += 8, from += 8)

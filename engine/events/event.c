@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See event.h. The list is in order of registration, newest first, as the kernel's; an id is given
- * once. Control context. fork: the child has the same events, on as they were, and its area their
- * formats (area_fork). Tests: tests/engine/events/.
+ * See event.h. The list is in order of registration, newest first, as the kernel's. An id is never
+ * used again. Control context. fork: the child has the same events, on or off as in the parent, and
+ * its area has their formats (area_fork). Tests: tests/engine/events/.
  */
 #include "engine/events/event.h"
 
@@ -84,7 +84,7 @@ const struct event_field *event_field(const struct event *e, const char *name, s
 	return NULL;
 }
 
-/* In C `bool` is a macro. */
+/* Whether a type is bool, which is a macro in C. */
 static int is_bool(const char *type)
 {
 	return str_starts(type, "_Bool") && (!type[5] || type[5] == '[');
@@ -110,7 +110,7 @@ int event_same_fields(const struct event *e, const struct vestige_event_field *f
 	return !fields[i].type;
 }
 
-/* Which string functions a filter may use on it. */
+/* Which string functions a filter may use on the field. */
 static uint8_t filter_type_of(const struct vestige_event_field *f)
 {
 	if (f->filter_type != FILTER_OTHER)
@@ -129,7 +129,7 @@ static uint8_t filter_type_of(const struct vestige_event_field *f)
 	return FILTER_OTHER;
 }
 
-/* A copy of @s at *@at, which goes on behind it. */
+/* Copy @s to *@at, and move *@at behind the copy. */
 static char *put(char **at, const char *s)
 {
 	size_t bytes = strlen(s) + 1;
@@ -162,7 +162,7 @@ static int has_padding(const struct event *e)
 	return at % 8 != 0;
 }
 
-/* The number of @fields, and *@bytes that their texts need. */
+/* The number of @fields, and in *@bytes the size of their texts. */
 static uint32_t count_fields(const struct vestige_event_field *fields, size_t *bytes)
 {
 	uint32_t n = 0;
@@ -185,7 +185,7 @@ static void put_fields(struct event_field *to, uint32_t nr,
 	}
 }
 
-/* In one block, which is never freed: fifty events are made at each start. */
+/* Make an event in one block, which is never freed: fifty events are made at each start. */
 static struct event *make(const char *system, const char *name,
 			  const struct vestige_event_field *fields, const char *print_fmt)
 {
@@ -273,13 +273,12 @@ struct event_file *event_file_get(struct event *e, struct trace_array *tr)
 	f->event = e;
 	f->tr = tr;
 	f->next = e->files;
-	store_release(&e->files, f); /* builtin_event_write() goes through them at any moment */
+	store_release(&e->files, f); /* builtin_event_write() may read the list at any moment */
 	return f;
 }
 
 /*
- * One change of its flags. Triggers of other threads switch it at any moment: they come before the
- * change or behind it.
+ * Change a file's flags in one atomic step: triggers in other threads may switch it at any moment.
  */
 static void change_flags(struct event_file *f, uint32_t (*changed)(uint32_t flags))
 {
@@ -307,8 +306,10 @@ static uint32_t soft_mode(uint32_t flags)
 	return flags & EVENT_FILE_ENABLED ? flags : flags | EVENT_FILE_SOFT_DISABLED;
 }
 
-/* One that a trigger had switched on stays on, one that it had switched off stays off: the
- * kernel's. */
+/*
+ * As in the kernel: an event that a trigger had switched on stays on, and one that it had switched
+ * off stays off.
+ */
 static uint32_t no_soft_mode(uint32_t flags)
 {
 	if (flags & EVENT_FILE_SOFT_DISABLED)
@@ -338,7 +339,7 @@ void event_file_switch(struct event_file *f, int on)
 					      __ATOMIC_RELAXED));
 }
 
-/* Its probe is wanted, or no longer. */
+/* Register or unregister its probe function, as the flags say. */
 static int bring_probe(struct event_file *f)
 {
 	int want = (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) != 0, err;
@@ -358,7 +359,7 @@ static int bring_probe(struct event_file *f)
 	return err;
 }
 
-/* It cannot be on: as it was before, when no trigger could switch it yet. */
+/* The event cannot be on: restore the state in which no trigger could switch it. */
 static void take_back(struct event_file *f, uint32_t was)
 {
 	store_relaxed(&f->flags, was);
@@ -399,7 +400,7 @@ int event_enable_soft(struct event_file *f, int on)
 	return err;
 }
 
-/* An instance goes: nothing of its events is left. */
+/* An instance is removed: clear its state of all events. */
 void events_clear(const struct trace_array *tr)
 {
 	struct event_file *f;
@@ -437,7 +438,7 @@ int events_any_on(const struct trace_array *tr)
 	return 0;
 }
 
-/* A part of `SYSTEM:NAME`: nothing means any. */
+/* Whether a part of `SYSTEM:NAME` matches; an empty part matches anything. */
 static int part_fits(const char *part, size_t n, const char *name)
 {
 	return !n || glob_match(part, n, name);
@@ -446,7 +447,7 @@ static int part_fits(const char *part, size_t n, const char *name)
 int event_name_fits(const char *event_system, const char *event_name, const char *system,
 		    size_t system_bytes, const char *name, size_t name_bytes, int either)
 {
-	/* the kernel's `*` alone names no event */
+	/* as in the kernel, `*` alone names no event */
 	if (either && name_bytes == 1 && *name == '*')
 		return 0;
 	if (either)

@@ -21,7 +21,7 @@
 #include "engine/events/trigger/trigger.h"
 #include "engine/ring/proxy.h"
 
-/* Our part of a struct vestige_event_slot. */
+/* This file's use of a struct vestige_event_slot. */
 struct act_slot {
 	void *scratch;
 	uint64_t bytes;
@@ -29,7 +29,7 @@ struct act_slot {
 _Static_assert(sizeof(struct act_slot) <= sizeof(struct vestige_event_slot),
 	       "programs have made room for vestige_event_slot");
 
-/* Bytes of the program's stack must not show in a trace. */
+/* Clear the scratch record: bytes of the program's stack must not get into a trace. */
 static void clear(uint64_t *words, uint32_t bytes)
 {
 	uint32_t i;
@@ -45,7 +45,7 @@ static void *act_reserve(void *file, struct vestige_event_slot *slot, uint32_t b
 	struct act_slot *s = (struct act_slot *)slot;
 	const struct event_file *f = file;
 
-	/* too large for a page: counted */
+	/* too large for a page: counted as lost */
 	if (unlikely(!s->scratch))
 		return event_reserve(file, slot, bytes);
 	if (f->event->padded)
@@ -66,7 +66,7 @@ static void put_record(struct event_file *f, const void *record, uint32_t bytes)
 }
 
 /*
- * Of two threads, one that leaves its CPU and one that comes, either may match, as in the kernel.
+ * As in the kernel: a switch has two threads, and either may match.
  */
 static int wants_thread(const struct trace_array *tr)
 {
@@ -82,7 +82,7 @@ static int is_wanted(const struct event_file *f)
 	       !(flags & EVENT_FILE_SOFT_DISABLED);
 }
 
-/* @injected: it is recorded though the event is off. */
+/* @injected: record it even if the event is off. */
 static void act(struct event_file *f, const void *record, uint32_t bytes, int injected)
 {
 	const struct event_filter *filter;
@@ -164,7 +164,10 @@ const struct vestige_event_ops event_ops_act = {
 	.commit = act_commit,
 };
 
-/* The old one is freed when it has no users any more; if that cannot be known it stays. */
+/*
+ * Replace the filter. The old one is freed when no reader is left; if that cannot be known, it
+ * stays.
+ */
 static void replace_filter(struct event_file *f, struct event_filter *filter)
 {
 	struct event_filter *old = f->filter;
@@ -176,7 +179,10 @@ static void replace_filter(struct event_file *f, struct event_filter *filter)
 		filter_free(old);
 }
 
-/* The text, a caret under the error's place, and the error, as the filter file shows them. */
+/*
+ * Put what the filter file shows after an error: the text, a caret under the position, and the
+ * error.
+ */
 static char *describe(const char *text, size_t n, const struct parse_error *error)
 {
 	char buf[5000];
@@ -209,7 +215,7 @@ int event_filter_set(struct event_file *f, const char *text, size_t n, struct pa
 		err = filter_compile(f->event, text, n, &filter, error);
 	heap_free(f->filter_error);
 	f->filter_error = err && err != -ENOMEM ? describe(text, n, error) : NULL;
-	/* a filter that could not be parsed leaves none */
+	/* after a filter that could not be parsed there is no filter */
 	replace_filter(f, filter);
 	return err;
 }
@@ -254,7 +260,7 @@ void event_filter_show(const struct event_file *f, struct seq_buf *s)
 	seq_putc(s, '\n');
 }
 
-/* Free an instance's state of an event when either is removed. */
+/* Free an event's state in an instance, when either is removed. */
 void event_file_clear(struct event_file *f)
 {
 	triggers_clear(f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event's `format`, as the kernel writes it (6.12), and its copy in the area, by which the
- * records of a process that is dead are read too. Names that TRACE_DEFINE_ENUM() gave numbers are
- * replaced. Control context. Tests: tests/engine/events/.
+ * An event's `format`, as the kernel writes it (6.12), and its copy in the area, so that the
+ * records of a dead process can be read too. Names with a number from TRACE_DEFINE_ENUM() are
+ * replaced by the number. Control context. Tests: tests/engine/events/.
  */
 #include <errno.h>
 
@@ -13,12 +13,12 @@
 
 #define FORMAT_MAX_BYTES 65536u
 
-/* The declaration, `T NAME` or `T NAME[N]`. */
+/* Put the declaration, `T NAME` or `T NAME[N]`. */
 static void put_declaration(const struct event_field *f, const char *system, struct seq_buf *s)
 {
 	const char *array = NULL, *p;
 
-	/* `__data_loc T[]` stays in one piece */
+	/* `__data_loc T[]` is not split */
 	if (!str_starts(f->type, "__data_loc") && !str_starts(f->type, "__rel_loc"))
 		for (p = f->type; *p && !array; p++)
 			if (*p == '[')
@@ -38,7 +38,10 @@ static void put_declaration(const struct event_field *f, const char *system, str
 	seq_putc(s, ';');
 }
 
-/* `T NAME[]`, at the end of a record of the system ftrace: has no size of its own. */
+/*
+ * Whether a field is `T NAME[]`, at the end of a record of the system ftrace: it has no size of its
+ * own.
+ */
 static int is_open(const struct event_field *f)
 {
 	size_t n = strlen(f->type);
@@ -91,7 +94,7 @@ int event_describe(struct event *e)
 		return 0;
 	if (room > formats->capacity - at)
 		room = formats->capacity - at;
-	/* its length is known when it is written: once into nothing, once into the area */
+	/* write it once into nothing to get its length, then into the area */
 	seq_init(&s, NULL, 0);
 	event_format(e, &s);
 	if (s.lost + 1 > room)

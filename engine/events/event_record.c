@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Called by probe functions: reserve room for an event's record, and commit it. The record lies in
- * the ring as its format says, but for the eight bytes of the common fields, where the ring's head
- * word is (abi/record.h). Any context, signal handlers included: no lock, no libc, no system call
- * but those of ring_new_page(). Costs: bench "events". Tests: tests/engine/events/.
+ * Called by probe functions: reserve room for an event's record, and commit it. The record is in
+ * the ring as its format says, except for the eight bytes of the common fields: the ring's head
+ * word is in their place (abi/record.h). Any context, signal handlers included: no lock, no libc,
+ * no system calls but those of ring_new_page(). Costs: bench "events". Tests: tests/engine/events/.
  */
 #include "engine/events/event_act.h"
 #include "engine/events/ftrace_event.h"
@@ -16,11 +16,11 @@
 #include "engine/ring/proxy.h"
 #include "engine/ring/ring_write.h"
 
-/* Our part of a struct vestige_event_slot. */
+/* This file's use of a struct vestige_event_slot. */
 struct event_slot {
 	void *scratch;
 	uint64_t *words; /* the record */
-	uint64_t head;	 /* its head word when it is complete */
+	uint64_t head;	 /* the head word that completes it */
 	struct ring_ctl *ctl;
 };
 _Static_assert(sizeof(struct event_slot) <= sizeof(struct vestige_event_slot),
@@ -73,8 +73,8 @@ static void plain_commit(void *file, struct vestige_event_slot *slot)
 
 /*
  * As ring_reserve() in the top instance's ring, for the usual case: rseq gives the thread's CPU,
- * the stamps are the counter's, and the record is the calling thread's own. At its exit a thread
- * with a page also writes the last proxy records. Every other case calls event_reserve().
+ * stamps are the CPU's counter, and the record is the calling thread's own. (A thread that has a
+ * page writes the last proxy records at its exit.) All other cases call event_reserve().
  */
 static void *quick_reserve(void *file, struct vestige_event_slot *slot, uint32_t bytes)
 {
@@ -118,7 +118,7 @@ static void no_commit(void *file, struct vestige_event_slot *slot)
 	(void)slot;
 }
 
-/* They make a record in any case. */
+/* Operations that always make a record. */
 static const struct vestige_event_ops event_ops_plain = {
 	.bytes = sizeof(struct vestige_event_ops),
 	.reserve = plain_reserve,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See event_source.h. Owns the list of sources. An event that is made stays. fork: nothing.
- * Tests: tests/engine/events/syscalls.
+ * See event_source.h. Owns the list of sources. Events that were made stay. fork: nothing. Tests:
+ * tests/engine/events/syscalls.
  */
 #include "engine/events/event_source.h"
 
@@ -9,7 +9,7 @@
 #include "engine/process/heap.h"
 
 static struct event_source *sources;
-static int making; /* the name that is looked for is the name of the event that is being made */
+static int making; /* an event is being made, so a lookup of its name must not make it again */
 
 void event_source_add(struct event_source *s)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ftrace_event.h. Formats and ids are the kernel's (6.12). Of ftrace:print the instance knows
- * the event_file while a filter or a trigger acts on it; then the record is put together on the
- * writer's stack, as other events are (event_act.c). fork: as all events. Tests:
- * tests/engine/events/ftrace.
+ * See ftrace_event.h. Formats and ids are the kernel's (6.12). An instance has the event_file of
+ * ftrace:print in print_file while a filter or a trigger acts on it. Then the record is put
+ * together on the writer's stack, as for other events (event_act.c). fork: as all events. Tests:
  */
 #include "engine/events/ftrace_event.h"
 
@@ -23,7 +22,7 @@
 
 #define ULONG "unsigned long"
 
-/* As an array of open length is written, whose bytes a filter takes up to their NUL. */
+/* The text as an array of open length, up to its NUL, for filters. */
 #define TEXT_BYTES 256u
 
 static const struct event_field stack_fields[] = {
@@ -102,7 +101,7 @@ static const struct event_field ksym_fields[] = {
 	{"char[63]", "ksym_name", 63, 17, 0, FILTER_STATIC_STRING},
 };
 
-/* of sysprof, whose kernel's fields had these names */
+/* fields of sysprof, with the kernel's names */
 static const struct event_field special_fields[] = {
 	{ULONG, "arg1", 8, 8, 0, FILTER_OTHER},
 	{ULONG, "arg2", 8, 16, 0, FILTER_OTHER},
@@ -151,7 +150,7 @@ static const struct event_field mmio_map_fields[] = {
 	{"unsigned char", "opcode", 1, 36, 0, FILTER_OTHER},
 };
 
-/* of context_switch and wakeup */
+/* fields of context_switch and wakeup */
 static const struct event_field switch_fields[] = {
 	{"unsigned int", "prev_pid", 4, 8, 0, FILTER_OTHER},
 	{"unsigned int", "next_pid", 4, 12, 0, FILTER_OTHER},
@@ -266,7 +265,7 @@ void ftrace_event_update(struct event_file *f)
 {
 	if (!ftrace_event_is_print(f->event))
 		return;
-	/* its histograms are found by its row */
+	/* its histograms are found through its row */
 	if (f->triggers)
 		event_describe(f->event);
 	store_release(&f->tr->print_file, f->filter || f->triggers ? f : NULL);
@@ -280,7 +279,7 @@ static int put(struct ring *r, const void *ip, const char *text, uint32_t n)
 	if (!ring_reserve(r, &slot, size))
 		return -EBADF;
 	slot.words[1] = (uint64_t)(uintptr_t)ip;
-	/* the page was cleared: NULs are there */
+	/* the page was zeroed, so there are NULs behind it */
 	memcpy(slot.words + 2, text, n);
 	ring_commit(&slot, RECORD_PRINT, size);
 	return 1;
@@ -304,7 +303,7 @@ static __attribute__((noinline)) int act(struct event_file *f, const void *ip, c
 		record.common = 0;
 		record.ip = (uint64_t)(uintptr_t)ip;
 		memcpy(record.text, text, n);
-		/* as a reader shows it: `echo` ends what it writes with a newline */
+		/* without the newline at the end, as a reader shows it: `echo` writes one */
 		record.text[n && text[n - 1] == '\n' ? n - 1 : n] = 0;
 		if (load_relaxed(&f->triggers))
 			triggers_fire(f, &record, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See inject.h. Grammar and errno are the kernel's (6.12). The record is built here and passes
- * filters and triggers as any other, so these can be tested without the event. Control context;
- * nothing for fork. Tests: tests/engine/events/inject.
+ * filters and triggers as any other, so that these can be tested without the event. Control
+ * context; nothing for fork. Tests: tests/engine/events/inject.
  */
 #include "engine/events/inject.h"
 
@@ -26,7 +26,7 @@ static int is_word(char c)
 	       c == '_';
 }
 
-/* The bytes of a word at the beginning, which is behind us then. */
+/* Skip the word at the beginning. Return: its bytes. */
 static size_t take_word(struct word *r)
 {
 	size_t n = 0;
@@ -49,7 +49,7 @@ static int is_string(const struct event_field *f)
 	       f->filter_type == FILTER_PTR_STRING;
 }
 
-/* A text of @n bytes behind the fields. */
+/* Put a text of @n bytes behind the fields. */
 static int put_dynamic(struct record *r, const struct event_field *f, const char *text, size_t n)
 {
 	uint32_t word, at = r->bytes;
@@ -68,7 +68,7 @@ static int put_dynamic(struct record *r, const struct event_field *f, const char
 
 static int put_text(struct record *r, const struct event_field *f, const char *text, size_t n)
 {
-	/* the kernel's word where there is no memory to point to */
+	/* the kernel's text where it has no memory for a pointer to point to */
 	static const char none[] = "STATIC STRING CAN NOT BE INJECTED";
 	const char *pointed = n ? none : "";
 
@@ -125,7 +125,7 @@ static int take_number(struct word *rest, struct record *r, const struct event_f
 	return 0;
 }
 
-/* One `FIELD=VALUE`. */
+/* Parse one `FIELD=VALUE`. */
 static int take_field(const struct event *e, struct word *rest, struct record *r)
 {
 	const struct event_field *f;
@@ -150,7 +150,7 @@ static int take_field(const struct event *e, struct word *rest, struct record *r
 	return -EINVAL;
 }
 
-/* All fields are 0, and texts are empty. */
+/* Begin with a record whose fields are 0 and whose texts are empty. */
 static int begin(const struct event *e, struct record *r)
 {
 	uint32_t i;

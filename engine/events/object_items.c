@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See object_items.h. An object has notes of owner "vestige" (tracepoint.h of the program), each of
- * which names an array: type 2 of places in its text, type 3 of its definitions, type 5 of the
- * places of tags, type 6 of the places of likely() and unlikely(). The arrays are read where they
- * are mapped, so no section headers are needed.
+ * See object_items.h. An object has notes of owner "vestige" (the program's tracepoint.h makes
+ * them). Each note has the address of an array: type 2: tracepoint sites; type 3: definitions; type
+ * 5: sites of tags; type 6: sites of likely() and unlikely(). The arrays are read where they are
+ * mapped, so no section headers are needed.
  *
- * The loader announces an object that dlopen() brings before it relocates it: its arrays hold no
- * addresses yet. Its own constructor, the first one, reports when they do (tracepoint_api.c's
- * object_ready).
+ * When the loader announces an object that dlopen() loads, it has not relocated the object: its
+ * arrays have no addresses yet. The object's first constructor, which tracepoint.h adds, reports
+ * when they have them (tracepoint_api.c's object_ready).
  *
  * fork: the child has the same. Tests: tests/engine/events/static, atrace.
  */
@@ -26,7 +26,7 @@
 #define NOTE_TAGS     5u
 #define NOTE_BRANCHES 6u
 
-/* An array of the object: whole elements from @lo on. */
+/* Take an array of the object: whole elements from @lo on. */
 #define TAKE(h, member, lo, hi)                                                                    \
 	((h)->member = (lo),                                                                       \
 	 (h)->member##_end = (h)->member + ((const uint8_t *)(hi) - (const uint8_t *)(lo)) /       \
@@ -124,7 +124,7 @@ int object_items_ready(const void *address)
 	return -ENOENT;
 }
 
-/* Objects may have been unloaded. */
+/* Objects may have been unloaded: forget those. */
 static void follow(void)
 {
 	struct object_items **at = &object_items, *h;

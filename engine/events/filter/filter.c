@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiling a filter. Grammar, messages, positions and errno are the kernel's (6.12), as recorded
- * from one: a first pass looks at quotes and parentheses alone. The position of an error in a term
- * counts from one, other positions from zero. The terms become a tree, and from its right end on
- * the program, in which each comparison knows where to go on: `&&` binds tighter than `||`, `!`
- * turns the ways around. Control context. Costs nothing that is measured. Tests:
+ * Compiles filters. Grammar, messages, positions and errno are the kernel's (6.12), as recorded
+ * from one: a first pass checks quotes and parentheses alone. The position of an error in a term
+ * counts from one, other positions from zero. The terms become a tree. From its right end the tree
+ * becomes the program, in which each comparison has two jump targets: `&&` binds tighter than `||`,
+ * and `!` swaps the targets. Control context. Costs nothing that is measured. Tests:
  * tests/engine/events/filter.
  */
 #include "engine/events/filter/filter.h"
@@ -23,12 +23,12 @@
 #define MAX_DEPTH 64u
 #define NONE	  UINT32_MAX
 
-#define MAX_DIGITS 23u /* of an address */
+#define MAX_DIGITS 23u /* digits of an address */
 
 /* A term, or an operator that joins two. */
 struct node {
 	enum { NODE_PRED, NODE_AND, NODE_OR, NODE_NOT } type;
-	uint32_t a, b; /* nodes; of a term: a is its number */
+	uint32_t a, b; /* indices of nodes; of a term: a is its number */
 };
 
 struct parser {
@@ -41,7 +41,7 @@ struct parser {
 	uint32_t nr_nodes;
 	struct filter_pred *preds;
 	uint32_t nr_preds;
-	uint32_t max; /* of both */
+	uint32_t max; /* of nodes and of preds */
 };
 
 static int bad(struct parser *p, int err, const char *text, uint32_t position)
@@ -67,7 +67,7 @@ static void skip_blanks(struct parser *p)
 		p->at++;
 }
 
-/* Quotes and parentheses. */
+/* Check quotes and parentheses. */
 static int check_pairs(struct parser *p)
 {
 	uint32_t i, open = 0, quote_at = 0;
@@ -107,8 +107,8 @@ static int name_is(const char *s, size_t n, const char *name)
 }
 
 /*
- * The left side of a term: a field of the event, or a field that each record has. Return: whether
- * there is one.
+ * Find the left side of a term: a field of the event, or a field that each record has. Return:
+ * whether there is one.
  */
 static int find_left(const struct parser *p, const char *name, size_t n, struct filter_pred *t)
 {
@@ -157,7 +157,7 @@ static int is_string(const struct filter_pred *t)
 	       t->from == FROM_PTR || t->from == FROM_COMM;
 }
 
-/* Numbers of one, two, four or eight bytes. */
+/* Whether the term's field is a number of one, two, four or eight bytes. */
 static int is_number(const struct filter_pred *t)
 {
 	return !is_string(t) && t->from != FROM_CPUMASK &&
@@ -205,7 +205,7 @@ static int parse_string(struct parser *p, struct filter_pred *t)
 	return 0;
 }
 
-/* Each comparison but `&` is a range of numbers, or all outside it. */
+/* Turn a comparison into a range of numbers, or all numbers outside of it; `&` has none. */
 static void make_range(struct filter_pred *t)
 {
 	uint64_t lowest = t->is_signed ? UINT64_C(1) << 63 : 0;
@@ -219,7 +219,7 @@ static void make_range(struct filter_pred *t)
 		break;
 	case OP_LT:
 	case OP_GE:
-		/* not in value .. highest */
+		/* outside of value .. highest */
 		t->step.span = highest - t->value;
 		t->step.outside = t->op == OP_LT;
 		break;
@@ -260,7 +260,7 @@ static int parse_number(struct parser *p, struct filter_pred *t)
 	return 0;
 }
 
-/* The numbers of a list `0-3,7`. Return: behind it, or NULL. */
+/* Read a number of a list `0-3,7`. Return: what follows it, or NULL. */
 static const char *take_number(const char *s, const char *end, uint32_t *v)
 {
 	const char *start = s;
@@ -330,7 +330,10 @@ static int parse_value(struct parser *p, struct filter_pred *t)
 	return bad(p, -EINVAL, "Invalid value (did you forget quotes)?", p->at + 1);
 }
 
-/* `.function`: the name of one, or an address in it; addresses of all of it are equal then. */
+/*
+ * `.function`: a function's name, or an address in it; all addresses of the function are equal
+ * then.
+ */
 static int parse_function(struct parser *p, struct filter_pred *t)
 {
 	uint32_t start = p->at;
@@ -365,7 +368,7 @@ static int parse_function(struct parser *p, struct filter_pred *t)
 	return 0;
 }
 
-/* Whether it follows a field's name; then it is taken. */
+/* Whether the suffix follows a field's name; if so, skip it. */
 static int takes_suffix(struct parser *p, const char *suffix)
 {
 	size_t n = strlen(suffix);
@@ -392,7 +395,7 @@ static int parse_pred(struct parser *p, uint32_t *node)
 	t = &p->preds[p->nr_preds++];
 	if (!find_left(p, p->text + start, n, t))
 		return bad(p, -EINVAL, "Field not found", p->at + 1);
-	/* a pointer to text of the program is read as text, with the suffix or without */
+	/* a pointer to the program's text is read as text, with the suffix or without */
 	takes_suffix(p, ".ustring");
 	is_function = takes_suffix(p, ".function");
 	skip_blanks(p);
@@ -442,7 +445,7 @@ static int parse_term(struct parser *p, uint32_t *node)
 	return *node == NONE ? -E2BIG : 0;
 }
 
-/* Whether `&&` or `||` comes next; then it is taken. */
+/* Whether `&&` or `||` comes next; if so, skip it. */
 static int takes(struct parser *p, char c)
 {
 	skip_blanks(p);
@@ -482,10 +485,13 @@ static int parse_or(struct parser *p, uint32_t *node)
 	return err;
 }
 
-/* Lay out @node's terms: where to go when it is true and when not. Return: its first term. */
+/*
+ * Set the jump targets of @node's terms, for when it is true and when it is false. Return: its
+ * first term.
+ */
 static uint32_t lay_out(struct parser *p, uint32_t node, uint32_t on_true, uint32_t on_false)
 {
-	/* chains lean to the left: they are walked, so that only parentheses nest */
+	/* a loop over chains, which lean to the left, so that only parentheses cause recursion */
 	for (;;) {
 		const struct node *n = &p->nodes[node];
 		uint32_t swap;
@@ -559,7 +565,7 @@ int filter_compile(const struct event *e, const char *text, size_t n, struct eve
 	*error = (struct parse_error){0};
 	if (!n || n > MAX_TEXT)
 		return -EINVAL;
-	/* a term takes four characters at least, and an operator two */
+	/* a term has at least four characters, and an operator two */
 	p.max = (uint32_t)n + 2 < FILTER_MAX_PREDS ? (uint32_t)n + 2 : FILTER_MAX_PREDS;
 	p.nodes = heap_alloc(p.max * sizeof(*p.nodes));
 	p.preds = heap_alloc(p.max * sizeof(*p.preds));

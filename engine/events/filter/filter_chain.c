@@ -7,8 +7,8 @@
 #define ALL UINT32_MAX
 
 /*
- * The range of a step, of values that are extended to 64 bits, as one of their lower halves.
- * Return: whether there is one: not all of them, and not none.
+ * Turn the range of a step, whose values are extended to 64 bits, into a range of 32-bit values.
+ * Return: whether there is one that is neither empty nor everything.
  */
 static int narrow(const struct filter_step *step, struct filter_term *term)
 {
@@ -20,12 +20,12 @@ static int narrow(const struct filter_step *step, struct filter_term *term)
 	if (step->span == UINT64_MAX)
 		return 0;
 	if (from > ALL) {
-		/* the rest of it begins at the lowest value */
+		/* the rest of the range begins at the lowest value */
 		if (!wraps)
 			return 0;
 		first = 0;
 	} else if (wraps) {
-		/* up to the highest value, and from the lowest one on */
+		/* the range has the highest values and the lowest ones */
 		last = to >= from - 1 ? from - 1 + ((uint64_t)1 << 32) : to + ((uint64_t)1 << 32);
 	}
 	if (last - first >= ALL)
@@ -41,8 +41,10 @@ static void invert(struct filter_term *term)
 	term->span = (uint32_t)-2 - term->span;
 }
 
-/* Where the chain is left, if a step is one of it: to FILTER_TRUE or FILTER_FALSE; else another
- * number. */
+/*
+ * Where a step leaves the chain: FILTER_TRUE or FILTER_FALSE; another number: the step does not
+ * belong to a chain.
+ */
 static uint32_t exit_of(const struct filter_step *step, uint32_t exit, int *on_true)
 {
 	*on_true = step->on_true >= FILTER_FALSE &&

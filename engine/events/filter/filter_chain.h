@@ -2,7 +2,7 @@
 /*
  * The usual filter as a few comparisons, without a program: each tests whether a number of four
  * bytes is in a range. For `a == 1 && b < 5` the first test that fails decides; for `a == 1 || b <
- * 5` the first that holds.
+ * 5` the first one that holds decides.
  */
 #ifndef VESTIGE_EVENTS_FILTER_FILTER_CHAIN_H
 #define VESTIGE_EVENTS_FILTER_FILTER_CHAIN_H
@@ -11,7 +11,7 @@
 
 #include "engine/base/seqcount.h"
 
-/* Whether the four bytes there are in a range, modulo 2^32. */
+/* Tests whether the four bytes at offset are in base .. base + span, modulo 2^32. */
 struct filter_term {
 	uint32_t base, span;
 	uint32_t offset;
@@ -20,16 +20,16 @@ struct filter_term {
 #define FILTER_MAX_TERMS 4u
 
 /*
- * It is never freed, so readers need no lock: a reader that finds another `gen` after than before
- * has read nothing, and asks the filter itself.
+ * A chain is never freed, so readers need no lock. If `gen` changed while a reader read it, the
+ * reader ignores what it read and runs the filter itself.
  */
 struct filter_chain {
 	uint32_t gen; /* as in seqcount.h */
 	/*
-	 * by whether a term does not hold: whether the record is dropped. {0, 0}: there is no chain
+	 * indexed by whether any term fails: 1: the record is dropped. {0, 0}: there is no chain
 	 */
 	uint32_t refuses[2];
-	/* those that are not used hold always */
+	/* unused terms always hold */
 	struct filter_term terms[FILTER_MAX_TERMS];
 };
 
@@ -39,8 +39,8 @@ static inline uint32_t filter_term_fails(const struct filter_term *term, const u
 }
 
 /*
- * Whether the chain drops the record. It has only one branch, because the way to it has enough
- * taken branches. Any context.
+ * Whether the chain drops the record. It is written with only one branch, because there are enough
+ * taken branches on the way to it. Any context.
  */
 static inline int filter_chain_refuses(const struct filter_chain *chain, const void *record)
 {

@@ -13,16 +13,16 @@
 
 enum filter_op { OP_GLOB, OP_EQ, OP_NE, OP_LE, OP_LT, OP_GE, OP_GT, OP_AND };
 
-/* Where the left side comes from. */
+/* What the left side of a term is. */
 enum filter_from {
-	FROM_NUMBER,  /* a field */
-	FROM_STATIC,  /* char[N] */
-	FROM_DYN,     /* __data_loc */
-	FROM_RDYN,    /* __rel_loc */
-	FROM_PTR,     /* a pointer to text of the program */
+	FROM_NUMBER,  /* a field that is a number */
+	FROM_STATIC,  /* a field char[N] */
+	FROM_DYN,     /* a field __data_loc */
+	FROM_RDYN,    /* a field __rel_loc */
+	FROM_PTR,     /* a field that is a pointer to text of the program */
 	FROM_COMM,    /* the thread's name */
-	FROM_CPU,     /* where it runs */
-	FROM_PID,     /* its id */
+	FROM_CPU,     /* the CPU on which the thread runs */
+	FROM_PID,     /* the thread's id */
 	FROM_FLAGS,   /* common_flags */
 	FROM_PREEMPT, /* common_preempt_count */
 	FROM_VALUE,   /* one value for all records of the event */
@@ -30,16 +30,16 @@ enum filter_from {
 };
 
 /*
- * How a term is tested: a field's number in a range is the usual one, all others go the long way.
+ * How a term is tested. A number that is in a range is the usual case, all others are HOW_LONG.
  */
 enum filter_how { HOW_LONG, HOW_SIGNED4, HOW_UNSIGNED4, HOW_SIGNED, HOW_UNSIGNED };
 
 /* The part of a term that each match reads. */
 struct filter_step {
-	uint16_t on_true, on_false; /* where to go on, or FILTER_TRUE, FILTER_FALSE */
+	uint16_t on_true, on_false; /* the next term, or FILTER_TRUE, FILTER_FALSE */
 	uint16_t offset;	    /* of the field */
 	uint8_t how;		    /* enum filter_how */
-	uint8_t outside;	    /* 1: true when it is not in the range */
+	uint8_t outside;	    /* 1: true if the number is not in the range */
 	uint64_t base, span;	    /* the range: base .. base + span, modulo 2^64 */
 };
 
@@ -50,27 +50,27 @@ struct filter_pred {
 	uint8_t is_signed;
 	uint8_t reserved;
 	uint32_t offset, size; /* of the field */
-	uint64_t value;	       /* right side; FROM_VALUE: the left one is `left` */
+	uint64_t value;	       /* right side; the left one of FROM_VALUE is `left` */
 	uint64_t left;
 	const char *string; /* NUL-terminated, of string_bytes */
 	uint32_t string_bytes;
-	uint64_t *cpus; /* CPUS{}: a bit each; NULL none */
+	uint64_t *cpus; /* CPUS{}: a bit for each CPU; NULL: none */
 	uint32_t nr_cpus;
 };
 
 struct event_filter {
-	struct filter_chain chain; /* the same, if it can be one */
+	struct filter_chain chain; /* the same filter as a chain, if possible */
 	char *text;
 	struct filter_pred *preds;
 	uint32_t nr;
-	uint32_t first; /* where the program begins */
+	uint32_t first; /* the first term */
 	struct filter_step steps[];
 };
 
-/* The rest of the program, from term @at on. */
+/* Run the rest of the program, from term @at on. */
 int filter_go_on(const struct event_filter *filter, const void *record, uint32_t at);
 
-/* Make it a chain, if it can be one. */
+/* Fill in filter->chain, if the filter can be one. */
 void filter_make_chain(struct event_filter *filter);
 
 static inline int filter_in_range(const struct filter_step *step, uint64_t v)
@@ -79,8 +79,8 @@ static inline int filter_in_range(const struct filter_step *step, uint64_t v)
 }
 
 /*
- * filter_match() in line, while terms are numbers of four bytes. A field is read as wide as it was
- * written, a moment ago: a wider load would wait for the cache.
+ * filter_match() in line, as long as terms are numbers of four bytes. A field is read with the
+ * width with which it was written a moment ago: a wider load would have to wait for the store.
  */
 static inline int filter_match_soon(const struct event_filter *filter, const void *record)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Running a filter's program. Any context, signal handlers included: no lock, no libc; a field that
- * points to text of the program is read by process_vm_readv(), as the pointer may be stale. Costs:
- * about 1 ns a term; bench "events". Tests: tests/engine/events/filter.
+ * Runs a filter's program. Any context, signal handlers included: no lock, no libc. A field that
+ * points to the program's text is read by process_vm_readv(), as the pointer may be invalid. Costs:
+ * about 1 ns for each term; bench "events". Tests: tests/engine/events/filter.
  */
 #include "arch_regs.h"
 #include "engine/core/context.h"
@@ -58,7 +58,7 @@ static int compare(const struct filter_pred *p, uint64_t v)
 	}
 }
 
-/* A number against CPUS{}: one CPU is that one, or is among them. */
+/* Compare a CPU with CPUS{}: with one CPU in it, or as a member of it. */
 static int compare_cpu(const struct filter_pred *p, uint64_t cpu)
 {
 	int in = cpu < p->nr_cpus && bitmap_has(p->cpus, cpu);
@@ -86,7 +86,7 @@ static int compare_mask(const struct filter_pred *p, const uint8_t *mask, uint32
 	return p->op == OP_AND ? common : p->op == OP_EQ ? same : !same;
 }
 
-/* @s: at most @n bytes, or up to a NUL. */
+/* @s: up to @n bytes, or up to a NUL. */
 static int compare_string(const struct filter_pred *p, const char *s, uint32_t n)
 {
 	char text[FILTER_MAX_STRING + 1];
@@ -109,7 +109,7 @@ static int compare_string(const struct filter_pred *p, const char *s, uint32_t n
 static int compare_pointer(const struct filter_pred *p, uint64_t addr)
 {
 	char text[FILTER_MAX_STRING];
-	/* not beyond its page, when the next one may not be there */
+	/* stop at the end of the page: the next one may not be mapped */
 	size_t in_page = 4096 - (addr & 4095);
 	long n;
 

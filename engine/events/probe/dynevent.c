@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dynevent.h: the list, the words of a command, `-:` and `!`. A definition is understood by its
- * class, and a class is registered in the file that defines it. Errors as the kernel's (6.12).
- * Control context. fork: the child has the same. Tests: tests/engine/events/kprobe,
+ * See dynevent.h: the list, the words of a command, `-:` and `!`. The event's class understands its
+ * definition; a class is registered in the file that defines it. Errors are as the kernel's (6.12).
+ * Control context. fork: the child has the same events. Tests: tests/engine/events/kprobe,
  * tests/fuzz/probes.c.
  */
 #include "engine/events/probe/dynevent.h"
@@ -45,7 +45,7 @@ int dyn_command_split(struct dyn_command *c, const char *text, size_t n)
 {
 	size_t i = 0, start, mark;
 
-	/* a NUL ends it, as it does the kernel's */
+	/* a NUL ends it, as in the kernel */
 	n = text_find(text, n, '\0');
 	c->raw = text;
 	c->raw_bytes = n;
@@ -86,13 +86,13 @@ int dyn_command_words_are(const struct dyn_command *c, uint32_t first, const cha
 	return c->text_bytes - at == n && !memcmp(c->text + at, words, n);
 }
 
-/* Which events a word of `-:` or `!` names. */
+/* The events that a word of `-:` or `!` names. */
 struct named {
 	const char *group, *name; /* NULL: any */
 	size_t group_bytes, name_bytes;
 };
 
-/* `-:[GRP/]EV`, `-:GRP/`, `!p:[GRP/]EV`. Return: 0 or -EINVAL. */
+/* Parse `-:[GRP/]EV`, `-:GRP/`, `!p:[GRP/]EV`. Return: 0 or -EINVAL. */
 static int read_named(const char *word, size_t n, struct named *out)
 {
 	size_t colon = word[0] == '-' ? 1 : text_find(word, n, ':'), slash;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that a write defines: dynamic_events, and kprobe_events and uprobe_events, which know one
- * kind each. One list of all of them, in order of their definition. Under the tree's lock.
+ * Events that a write defines: dynamic_events, and kprobe_events and uprobe_events, which have one
+ * kind each. One list has all of them, in order of their definition. Under the tree lock.
  */
 #ifndef VESTIGE_EVENTS_PROBE_DYNEVENT_H
 #define VESTIGE_EVENTS_PROBE_DYNEVENT_H
@@ -10,7 +10,7 @@
 #include "engine/base/seq_buf.h"
 #include "engine/events/filter/filter.h"
 
-#define DYN_MAX_WORDS	 131u /* the kernel's 128 arguments, and what is before and behind them */
+#define DYN_MAX_WORDS	 131u /* the kernel's 128 arguments, and the words before and after them */
 #define DYN_MAX_COMMAND	 4094u
 #define DYN_MAX_NAME	 64u /* of a group or an event, NUL included */
 #define DYN_PROBE_KPROBE 1u
@@ -23,17 +23,19 @@
 
 struct dyn_event;
 
-/* One command: its words, as the error log shows them, with single blanks. */
+/* One command: its words, separated by single blanks, as the error log shows them. */
 struct dyn_command {
 	const char *raw; /* as it was written, without a comment */
 	size_t raw_bytes;
 	uint32_t nr_words;
 	const char *word[DYN_MAX_WORDS];
 	uint32_t bytes[DYN_MAX_WORDS];
-	/* positions in `text`; of a word that is missing, and the last one: behind it */
+	/*
+	 * offsets of the words in `text`; a missing word, and the one after the last: the end of it
+	 */
 	uint32_t at[DYN_MAX_WORDS + 1];
 	/*
-	 * The meaning that the writer added to each word (abi/probe_word.h), from its mark on; 0:
+	 * The meaning that the tools added to each word (abi/probe_word.h), from its mark on; 0:
 	 * none.
 	 */
 	const char *said[DYN_MAX_WORDS];
@@ -42,39 +44,39 @@ struct dyn_command {
 	uint32_t text_bytes;
 };
 
-/* The error. */
+/* The error in a command. */
 struct dyn_error {
-	const char *location; /* of the error log; NULL: nothing is to be logged */
+	const char *location; /* for the error log; NULL: do not log it */
 	struct parse_error error;
-	const char *command; /* as it is logged, @bytes of it; NULL: the command's words */
+	const char *command; /* as it is logged, @bytes; NULL: the command's words */
 	size_t bytes;
 };
 
 struct dyn_class {
-	uint32_t kind; /* DYN_*, of its own; the lowest is asked first */
+	uint32_t kind; /* DYN_*, one for each class; the class with the lowest is tried first */
 	/*
-	 * Define what a command says. Return: 0; -ECANCELED: it is not of this class; -errno, and
-	 * *@error if there is something to log.
+	 * Define the event of a command. Return: 0; -ECANCELED: the command is not for this class;
+	 * -errno, and *@error if there is something to log.
 	 */
 	int (*create)(const struct dyn_command *c, struct dyn_error *error);
-	/* Its definition, without the end of the line. */
+	/* Put the definition, without a newline. */
 	void (*show)(const struct dyn_event *e, struct seq_buf *s);
-	/* Whether it may not go now. */
+	/* Whether it cannot be removed now. */
 	int (*is_busy)(const struct dyn_event *e);
 	/*
-	 * Whether `GRP/EV` and the words of a definition that follow name it. @group: NULL: any;
+	 * Whether `GRP/EV` and the words of a definition that follow match it. @group: NULL: any;
 	 * @name: NULL: any.
 	 */
 	int (*matches)(const struct dyn_event *e, const char *group, size_t group_bytes,
 		       const char *name, size_t name_bytes, const struct dyn_command *c);
-	/* It goes, and is freed. It is not busy, and not in the list any more. */
+	/* Remove and free it. It is not busy, and is no longer in the list. */
 	void (*free)(struct dyn_event *e);
 };
 
 REGISTRY(vestige_dyn_classes, const struct dyn_class);
 #define DYN_CLASS_REGISTER(self) REGISTRY_ADD(vestige_dyn_classes, self)
 
-/* The head of each. */
+/* The first member of each event. */
 struct dyn_event {
 	const struct dyn_class *class;
 	struct dyn_event *next;
@@ -82,25 +84,25 @@ struct dyn_event {
 
 extern struct dyn_event *dyn_events;
 
-/* Put it at the list's end. */
+/* Add it at the end of the list. */
 void dyn_event_add(struct dyn_event *e);
 
-/* It goes, and is freed. It is not busy. */
+/* Remove and free it. It is not busy. */
 void dyn_event_remove(struct dyn_event *e);
 
-/* A line of text -> its words. Return: 0 (none: nr_words is 0) or -E2BIG. */
+/* Split a line of text into words. Return: 0 (nr_words 0: there is none) or -E2BIG. */
 int dyn_command_split(struct dyn_command *c, const char *text, size_t n);
 
 /* Whether the words from @first on equal @words, a text with single blanks. */
 int dyn_command_words_are(const struct dyn_command *c, uint32_t first, const char *words, size_t n);
 
 /*
- * dyn_event_command() - run one command, which defines an event or removes some.
- * @kinds: DYN_* that it may be about. Return: 0 or -errno and *@error.
+ * dyn_event_command() - run one command, which defines an event or removes some. @kinds: DYN_* to
+ * which it may apply. Return: 0; -errno and *@error.
  */
 int dyn_event_command(const struct dyn_command *c, uint32_t kinds, struct dyn_error *error);
 
-/* Remove all of these kinds. Return: 0; -EBUSY: one is in use, none was removed. */
+/* Remove all events of these kinds. Return: 0; -EBUSY: one is in use, so none was removed. */
 int dyn_events_clear(uint32_t kinds);
 
 void dyn_events_show(uint32_t kinds, struct seq_buf *s);

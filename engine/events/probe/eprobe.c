@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See eprobe.h. Grammar, errors and positions are the kernel's (6.12, trace_eprobe). An event probe
- * that is on in an instance hangs on the other event there as a trigger that is not listed, and
- * fires behind its record; so the other event's probe runs, whether it is on or not, and filters by
- * thread hold for both. One that hangs on an event of an object that was unloaded is silent until
- * it is switched on again.
+ * that is on in an instance is attached there to the other event, as a trigger that is not listed
+ * and fires after that event's record. So the other event's probe function runs whether that event
+ * is on or not, and set_event_pid applies to both. An event probe that is attached to an event of
+ * an unloaded object does nothing until it is switched on again.
  *
- * Control context, but for fire(). fork: the child has the same probes, on as they were; without
- * the instances. Costs: a record that is put together, and what it fetches; tests:
+ * Control context, except fire(). fork: the child has the same probes, on or off as in the parent,
+ * but not the instances. Costs: one record that is put together, and what the probe fetches. Tests:
  * tests/engine/events/eprobe.
  */
 #include "engine/events/probe/eprobe.h"
@@ -57,7 +57,7 @@ static int enable(struct event *e, struct event_file *file, int on)
 
 const struct event_class eprobe_event_class = {.enable = enable, .may_fail = 1};
 
-/* Where the words end that are arguments. */
+/* The number of words up to the end of the arguments. */
 static uint32_t find_if(const struct dyn_command *c)
 {
 	uint32_t i;
@@ -68,7 +68,9 @@ static uint32_t find_if(const struct dyn_command *c)
 	return i;
 }
 
-/* Probes of code are none to hang on, as in the kernel, nor what the system ftrace has. */
+/*
+ * Find the event to attach to. As in the kernel, probes of code and the system ftrace cannot be it.
+ */
 static struct event *find_event(const char *system, size_t system_bytes, const char *name,
 				size_t name_bytes)
 {
@@ -86,7 +88,7 @@ static int bad(struct probe_definition *d, const char *text, int err)
 	return probe_bad(d, 0, text, err);
 }
 
-/* `SYSTEM.EVENT` or `SYSTEM/EVENT`. */
+/* Parse `SYSTEM.EVENT` or `SYSTEM/EVENT`. */
 static int read_attached(struct probe_definition *d)
 {
 	const char *text = d->c->word[1];
@@ -113,7 +115,7 @@ static int read_attached(struct probe_definition *d)
 	return 0;
 }
 
-/* The text behind `if`, which is word @at. */
+/* Compile the text behind `if`, which is word @at. */
 static int read_filter(struct probe_definition *d, uint32_t at)
 {
 	const char *text = d->c->text + d->c->at[at + 1];
@@ -134,7 +136,7 @@ static int read_filter(struct probe_definition *d, uint32_t at)
 	}
 	if (err == -ENOMEM)
 		return err;
-	/* the filter alone, as if it were written to a filter file */
+	/* log the filter alone, as if it were written to a filter file */
 	d->error->location = "event filter parse error";
 	d->error->error = error;
 	if (!error.text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event probes: `e[:[GRP/][EV]] SYSTEM.EVENT [ARGS] [if FILTER]`, an event made of the fields of
- * another event, or of memory that they point to.
+ * Event probes: `e[:[GRP/][EV]] SYSTEM.EVENT [ARGS] [if FILTER]`: an event that is made from the
+ * fields of another event, or from memory to which they point.
  */
 #ifndef VESTIGE_EVENTS_PROBE_EPROBE_H
 #define VESTIGE_EVENTS_PROBE_EPROBE_H

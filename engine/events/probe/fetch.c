@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See fetch.h: the grammar. The texts and positions of errors are the kernel's (6.12). An argument
- * becomes a base (a register, a word of the stack, a number ...), offsets to go through memory by,
- * and a type that says what is stored. Arrays of strings and symstr are refused, and names that
- * came without their meaning (abi/probe_word.h).
+ * becomes a base (a register, a word of the stack, a number ...), offsets for dereferences, and a
+ * type that says what is stored. Refused are arrays of strings and of symstr, and names without
+ * their meaning (abi/probe_word.h).
  *
  * Nothing is allocated. Control context; no state. Tests: tests/engine/events/kprobe,
  * tests/fuzz/probes.c.
@@ -35,18 +35,18 @@ static const struct fetch_type types[] = {
 	{"symbol", "u64", "%pS", 8, 0, 0, 0},
 	{"string", "__data_loc char[]", "\\\"%s\\\"", 4, 1, 1, 0},
 	{"ustring", "__data_loc char[]", "\\\"%s\\\"", 4, 1, 1, 0},
-	/* ours */
+	/* a type of our own */
 	{"string64", "__data_loc char[]", "\\\"%s\\\"", 4, 1, 1, 64},
 };
 #define DEFAULT_TYPE (&types[11])
 #define STRING_TYPE  (&types[14])
 
-/* The parser's state: the text behind `=`, and its place in the word. */
+/* The parser's state: the text behind `=`, and its offset in the word. */
 struct parse {
 	struct fetch_arg *arg;
 	const struct fetch_context *ctx;
 	struct parse_error *error;
-	size_t name_bytes; /* of its text, where that can be the name; else 0 */
+	size_t name_bytes; /* length of its text if that can be the argument's name; else 0 */
 	int is_meaning;	   /* the parsed text is a meaning, not the written text */
 };
 
@@ -61,7 +61,7 @@ static int is(const char *text, size_t n, const char *word)
 	return n == strlen(word) && !memcmp(text, word, n);
 }
 
-/* As the kernel's kstrtol(): a sign, and no newline. */
+/* Read a number as the kernel's kstrtol() does: with a sign, and no newline. */
 static int number(const char *text, size_t n, int64_t *v)
 {
 	int minus = n && *text == '-';
@@ -102,7 +102,7 @@ static int parse_register(struct parse *p, const char *text, size_t n, uint32_t 
 
 	if (p->ctx->event && !p->ctx->is_tracepoint)
 		return bad(p, at, "Invalid $-variable specified");
-	/* of the registers at a return, these are known */
+	/* at a return only these registers are known */
 	if (reg == ARCH_NR_REGS || p->ctx->is_function ||
 	    (p->ctx->is_return && reg != ARCH_REG_RESULT && reg < ARCH_NR_SAVED))
 		return bad(p, at, "Invalid register name");
@@ -126,7 +126,7 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 		p->arg->field = &p->ctx->event->fields[v - 1];
 		return 0;
 	}
-	/* the first argument of a tracepoint's probe is its private data */
+	/* the first argument of a tracepoint's probe function is its private data */
 	v += p->ctx->is_tracepoint != 0;
 	if (p->ctx->is_return) {
 		p->arg->base = FETCH_BEGUN;
@@ -138,13 +138,13 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 		p->arg->reg = (uint8_t)arch_arg_reg((uint32_t)v - 1);
 		return 0;
 	}
-	/* behind the return address */
+	/* above the return address */
 	p->arg->base = FETCH_STACK;
 	p->arg->value = v - ARCH_NR_ARGS;
 	return 0;
 }
 
-/* `$FIELD`, or what each record has. */
+/* Parse `$FIELD`, or a field that each record has. */
 static int parse_field(struct parse *p, const char *name, size_t n, uint32_t at)
 {
 	p->arg->field = event_field(p->ctx->event, name, n);
@@ -170,7 +170,7 @@ static int parse_variable(struct parse *p, const char *text, size_t n, uint32_t 
 		p->arg->base = FETCH_RETVAL;
 		return 0;
 	}
-	/* ours: the kernel has no errno */
+	/* our own: the kernel has no errno */
 	if (p->ctx->is_return && (is(name, n, "errno") || is(name, n, "errno_null"))) {
 		p->arg->base = FETCH_ERRNO;
 		fetch_errno_at = (const char *)&errno - arch_thread_pointer();
@@ -247,7 +247,8 @@ static int parse_immediate(struct parse *p, const char *text, size_t n, uint32_t
 	if (n > 1 && text[1] == '"') {
 		if (n < 3 || text[n - 1] != '"')
 			return bad(p, at + (uint32_t)n, "String is not closed with '\"'");
-		if (p->is_meaning) /* no name means one, and the argument has no copy of it */
+		/* a name cannot mean a string, as the argument has no copy of the meaning */
+		if (p->is_meaning)
 			return bad(p, at, "Invalid immediate value");
 		p->arg->base = FETCH_TEXT;
 		p->arg->text_at = (uint8_t)(text + 2 - p->arg->text);
@@ -266,7 +267,7 @@ static int is_name_start(char c)
 	return fetch_good_name(&c, 1);
 }
 
-/* Bases that are no memory. */
+/* Parse a base that is not memory. */
 static int parse_base(struct parse *p, const char *text, size_t n, uint32_t at)
 {
 	switch (n ? *text : 0) {
@@ -289,13 +290,13 @@ static int parse_base(struct parse *p, const char *text, size_t n, uint32_t at)
 	}
 }
 
-/* `+8(+0(%di))`: the offsets are found outermost first. */
+/* Parse `+8(+0(%di))`: the offsets are found outermost first. */
 static int parse_expression(struct parse *p, const char *text, size_t n, uint32_t at)
 {
 	struct {
 		int64_t offset;
 		uint32_t at;
-	} levels[FETCH_MAX_TEXT / 3 + 1]; /* an offset and its brace take three letters */
+	} levels[FETCH_MAX_TEXT / 3 + 1]; /* an offset and its braces have three letters */
 	uint32_t depth = 0, start;
 	struct fetch_arg *a = p->arg;
 	int err;
@@ -307,7 +308,7 @@ static int parse_expression(struct parse *p, const char *text, size_t n, uint32_
 		open = text_find(text, n, '(');
 		if (open == n)
 			return bad(p, start, "Dereference needs a brace");
-		/* all memory is the program's: `u` makes no difference */
+		/* all memory is the program's, so `u` makes no difference */
 		skip = open > 1 && text[1] == 'u' ? 2 : 1;
 		if (!is_digit(skip < open ? text[skip] : 0) ||
 		    number(text + skip, open - skip, &levels[depth].offset))
@@ -352,7 +353,7 @@ static const struct fetch_type *find_type(const char *name, size_t n)
 	return NULL;
 }
 
-/* `b4@2/32`: 4 bits from the second on, of 32. */
+/* Parse `b4@2/32`: 4 bits from bit 2 on, of 32. */
 static int parse_bitfield(struct parse *p, const char *text, size_t n, uint32_t at)
 {
 	size_t mark = text_find(text, n, '@'), slash = text_find(text, n, '/');
@@ -391,7 +392,7 @@ static int parse_array(struct parse *p, const char *text, size_t *n, uint32_t at
 	return 0;
 }
 
-/* @text: behind the `:`, NULL: none. @at: its place; @body_at: the expression's. */
+/* @text: behind the `:`; NULL: no type. @at: its offset; @body_at: the expression's offset. */
 static int parse_type(struct parse *p, const char *text, size_t n, uint32_t at, uint32_t body_at)
 {
 	struct fetch_arg *a = p->arg;
@@ -420,7 +421,7 @@ static int parse_type(struct parse *p, const char *text, size_t n, uint32_t at, 
 	return 0;
 }
 
-/* The `:` before the type; not one of a string. */
+/* Find the `:` before the type, not one within a string. */
 static size_t find_colon(const char *text, size_t n)
 {
 	size_t i = text_find_last(text, n, '"');
@@ -499,7 +500,7 @@ int fetch_parse(struct fetch_arg *arg, const struct fetch_word *w, uint32_t inde
 	int err;
 
 	*arg = (struct fetch_arg){0};
-	/* an argument of a tracepoint that has a name is called so, and so is a variable */
+	/* a tracepoint's argument and a variable are named by themselves */
 	if ((w->means_bytes || ctx->is_tracepoint) && colon <= FETCH_MAX_NAME &&
 	    fetch_good_name(word, colon))
 		p.name_bytes = colon;
@@ -531,10 +532,10 @@ int fetch_parse(struct fetch_arg *arg, const struct fetch_word *w, uint32_t inde
 		err = parse_type(&p, word + colon + 1, n - colon - 1, at + (uint32_t)colon + 1, at);
 	else if (!err)
 		err = parse_type(&p, NULL, 0, at, at);
-	/* an event that happens at no place in the program has no stack */
+	/* an event that does not happen in the program's code has no stack */
 	if (!err && ctx->event && (arg->base == FETCH_STACK || arg->base == FETCH_REG))
 		return bad(&p, at, "Invalid $-variable specified");
-	/* the meaning is not the written text */
+	/* the error is in the meaning, so point to the whole word */
 	if (err && w->means_bytes)
 		error->position = at;
 	return err;

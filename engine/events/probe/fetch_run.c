@@ -2,8 +2,8 @@
 /*
  * See fetch.h: reads the arguments at a hit. Addresses come from the program, and a stack may end
  * anywhere. So memory is read by process_vm_readv() of the own process, which fails with EFAULT
- * where a load would be SIGSEGV. In a thread that has a seccomp filter no system call is made, and
- * each such read is a fault. A number that cannot be read is 0, a string "(fault)".
+ * where a load would be a SIGSEGV. A thread with a seccomp filter makes no system call, and each
+ * such read is a fault. A number that cannot be read becomes 0, a string "(fault)".
  *
  * Any context; no lock, no libc, no state. Tests: tests/engine/events/kprobe.
  */
@@ -28,7 +28,7 @@ static size_t read_memory(const struct fetch_regs *regs, void *to, uint64_t addr
 	return fetch_memory(regs->tid, to, address, n);
 }
 
-/* @n bytes, or nothing. */
+/* Read all @n bytes, or fail. */
 static int read_all(const struct fetch_regs *regs, void *to, uint64_t address, size_t n)
 {
 	return read_memory(regs, to, address, n) == n ? 0 : -EFAULT;
@@ -60,7 +60,7 @@ static uint64_t load_number(const uint8_t *from, uint32_t size, int is_signed)
 }
 
 /*
- * Where a text of a record lies, at most *@n bytes; NULL: the field is none that is in the record.
+ * The address of a text in a record, at most *@n bytes; NULL: the text is not in the record.
  */
 static const uint8_t *text_of(const struct event_field *f, const uint8_t *record, uint32_t *n)
 {
@@ -78,8 +78,9 @@ static const uint8_t *text_of(const struct event_field *f, const uint8_t *record
 	return (f->filter_type == FILTER_DYN_STRING ? record : at + sizeof(word)) + (word & 0xffff);
 }
 
-/* As the kernel's: of a text its address, a number of itself, of what is larger the first eight
- * bytes. */
+/*
+ * As in the kernel: the address of a text, a number itself, the first eight bytes of larger fields.
+ */
 static uint64_t field_value(const struct event_field *f, const uint8_t *record)
 {
 	const uint8_t *text;
@@ -94,8 +95,8 @@ static uint64_t field_value(const struct event_field *f, const uint8_t *record)
 }
 
 /*
- * Of a call that has failed: one with -1, of 32 or 64 bits, or with NULL as its result. Else 0, as
- * what is in errno is an earlier call's.
+ * errno of a call that has failed: its result is -1 (32 or 64 bits), or NULL. Otherwise 0, as errno
+ * is an earlier call's.
  */
 static uint64_t errno_of(const struct fetch_arg *arg, const struct fetch_regs *regs)
 {
@@ -136,7 +137,7 @@ static int base_value(const struct fetch_arg *arg, const struct fetch_regs *regs
 	}
 }
 
-/* The address of what is fetched: all dereferences but the last are made. */
+/* The address of the fetched value: all dereferences but the last are done. */
 static int address_of(const struct fetch_arg *arg, const struct fetch_regs *regs, uint64_t *v)
 {
 	uint32_t i;
@@ -152,7 +153,10 @@ static int address_of(const struct fetch_arg *arg, const struct fetch_regs *regs
 
 #define PART_BYTES 128u
 
-/* The length of the string there; bytes 0: it cannot be read. Page by page, as it may end there. */
+/*
+ * Measure the string at an address; bytes 0: it cannot be read. Page by page, as memory may end
+ * behind it.
+ */
 static struct fetch_string string_at_address(struct fetch_regs *regs, uint64_t address,
 					     uint32_t most)
 {
@@ -186,7 +190,9 @@ static struct fetch_string string_at_address(struct fetch_regs *regs, uint64_t a
 	return s;
 }
 
-/* The text of a field that is fetched as it is, without its NUL; NULL: it is not that. */
+/*
+ * The text of a field that is fetched without a dereference, without its NUL; NULL: there is none.
+ */
 static const uint8_t *own_text(const struct fetch_arg *arg, const struct fetch_regs *regs,
 			       uint32_t *n)
 {
@@ -232,7 +238,7 @@ static void store_string(const struct fetch_arg *arg, const struct fetch_regs *r
 	uint32_t n;
 
 	if (arg->base == FETCH_COMM && (regs->record || sys_is_forbidden())) {
-		/* the record may be another thread's, or this one may not ask */
+		/* the record may be another thread's, or this thread may make no system call */
 		str_copy(to, s.bytes, ring_thread_comm());
 	} else if (arg->base == FETCH_COMM) {
 		char comm[16] = {0};
@@ -246,7 +252,9 @@ static void store_string(const struct fetch_arg *arg, const struct fetch_regs *r
 	} else if (s.at != FETCH_NOT_KEPT) {
 		memcpy(to, regs->kept + s.at, s.bytes);
 	} else if (address_of(arg, regs, &address) || read_all(regs, to, address, s.bytes)) {
-		/* it may have gone since it was measured: there is room for one byte then */
+		/*
+		 * the string may have gone since it was measured; then there is room for one byte
+		 */
 		str_copy(to, s.bytes, FETCH_FAULT);
 	}
 	to[s.bytes - 1] = 0;
@@ -262,7 +270,7 @@ static void shift(const struct fetch_arg *arg, uint8_t *at)
 	memcpy(at, &v, arg->type->size);
 }
 
-/* A narrow number, at the beginning of a wide field. */
+/* Widen a narrow number at the beginning of a wide field. */
 static void widen(const struct fetch_arg *arg, uint8_t *to)
 {
 	uint64_t v = load_number(to, arg->narrow->size, arg->narrow->is_signed);
@@ -289,7 +297,9 @@ void fetch_store(const struct fetch_arg *arg, const struct fetch_regs *regs, uin
 		    read_all(regs, to, v, arg->narrow ? arg->narrow->size : n))
 			memset(to, 0, n);
 	} else if (!base_value(arg, regs, &v)) {
-		/* as the kernel does: an array of what is no memory is the value again */
+		/*
+		 * as in the kernel: each element of an array that is not memory is the same value
+		 */
 		for (i = 0; i < n; i += arg->type->size)
 			memcpy(to + i, &v, arg->type->size);
 	}

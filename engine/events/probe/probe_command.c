@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The commands of kprobe_events and uprobe_events. Grammar, names, errors and positions are the
- * kernel's (6.12, trace_kprobe and trace_uprobe). A probe that is not possible is refused when it
- * is defined, and vestige_status says why. A probe in a file is located when its event is switched
- * on, as the file may be loaded by then.
+ * kernel's (6.12, trace_kprobe and trace_uprobe). An impossible probe is refused when it is
+ * defined, and vestige_status says why. A probe in a file is located when its event is switched on,
+ * as the file may be loaded by then.
  *
  * Control context; no state. Tests: tests/engine/events/kprobe.
  */
@@ -19,7 +19,7 @@
 #include "engine/process/heap.h"
 
 #define MAX_ACTIVE	4096u
-#define MAX_FIXED_BYTES 3072u /* of a record without its strings: a page has to take them too */
+#define MAX_FIXED_BYTES 3072u /* of a record without its strings, which must fit into the page */
 
 int probe_bad(struct probe_definition *d, uint32_t position, const char *text, int err)
 {
@@ -36,7 +36,7 @@ static int bad(struct probe_definition *d, uint32_t position, const char *text)
 	return probe_bad(d, position, text, -EINVAL);
 }
 
-/* A group's may have `-` in it. */
+/* A group's name may have `-` in it. */
 static int good_group(const char *name, size_t n)
 {
 	size_t i;
@@ -106,7 +106,7 @@ static void put_hex(struct seq_buf *s, uint64_t v, uint32_t digits)
 		seq_putc(s, "0123456789abcdef"[v >> (4 * n) & 15]);
 }
 
-/* Letters of a place that no name may have are `_`. */
+/* Replace letters of a place that a name may not have by `_`. */
 static void clean_name(struct probe_definition *d, struct seq_buf *s)
 {
 	size_t i;
@@ -136,7 +136,7 @@ static int place_error(struct probe_definition *d, int err)
 	return err ? probe_bad(d, 0, "Failed to register probe event", err) : 0;
 }
 
-/* `f`: with %return, or when $retval is fetched. */
+/* `f` probes: whether %return is given, or $retval is fetched. */
 static int wants_return(const struct dyn_command *c)
 {
 	uint32_t i, k;
@@ -148,7 +148,7 @@ static int wants_return(const struct dyn_command *c)
 	return 0;
 }
 
-/* The name that a probe without one has: `p_work_0`, `work__entry`. */
+/* The name of a probe that has none: `p_work_0`, `work__entry`. */
 static void default_name(struct probe_definition *d, const char *symbol, size_t n, uint64_t offset)
 {
 	struct seq_buf s;
@@ -241,8 +241,8 @@ static int looks_like_file(const struct dyn_command *c)
 }
 
 /*
- * `(REFERENCE COUNTER)` behind an offset, in text at @at. The kernel increments the counter, so
- * that the program passes the marker. We do not, so it is refused.
+ * Parse `(REFERENCE COUNTER)` behind an offset, in the text at @at. The kernel increments the
+ * counter, so that the program passes the marker. The engine does not, so it is refused.
  */
 static int read_counter(struct probe_definition *d, const char *text, size_t *n, uint32_t at)
 {

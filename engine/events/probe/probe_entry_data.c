@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See probe_entry_data.h: one table for the process, by the slot's address, so coroutines and ended
- * threads make no difference. A row has one writer: the thread on whose stack the word is. Words
- * that are near each other have rows near each other, so a stack's calls touch few pages, and a
- * stretch of stack as long as the table never collides with itself.
+ * See probe_entry_data.h: one table for the process, indexed by the slot's address, so coroutines
+ * and ended threads need no care. A row has one writer: the thread on whose stack the word is.
+ * Words that are near each other have rows near each other, so a stack's calls touch few pages, and
+ * a stretch of stack as long as the table never collides with itself.
  *
  * Calls that end unseen (with their thread, with a coroutine that is dropped, by a handler's
- * longjmp() amid the engine) leave their rows taken. A call that finds NR_TRIES rows taken takes
- * over one whose call cannot be open any more: its stack is gone, or its frame. When all are open
- * it is not kept, and its return is missed: kprobe_profile counts it. A row is FILLING while its
- * writer is at it.
+ * longjmp() out of the engine) leave their rows in use. If a call finds NR_TRIES rows in use, it
+ * takes over a row whose call cannot be open any more, because its stack or its frame is gone. If
+ * all are open, its arguments are not kept, and its return counts as missed in kprobe_profile. A
+ * row is FILLING while its writer writes it.
  *
- * Mapped when it is first wanted, for ever; memory as it is used. fork: the child's is a copy, and
- * the stacks of threads that it does not have are gone. Tests: tests/engine/events/entry_data.
+ * The table is mapped when it is first needed, and stays; memory comes with use. fork: the child
+ * has a copy, and the stacks of threads that it does not have are gone. Tests:
+ * tests/engine/events/entry_data.
  */
 #include "engine/events/probe/probe_entry_data.h"
 
@@ -30,7 +31,7 @@
 
 struct row {
 	uint64_t call;	/* 0: free */
-	uint64_t stack; /* on which it began */
+	uint64_t stack; /* the stack on which it began */
 	uint64_t nr;	/* of arguments */
 	uint64_t args[FETCH_MAX_BEGUN];
 };
@@ -47,7 +48,7 @@ int probe_entry_data_is_on(void)
 	return table != NULL;
 }
 
-/* The first row in which a call is looked for; slots are 8 or 16 bytes apart at least. */
+/* The first row to look for a call in. Slots are at least 8 or 16 bytes apart. */
 static uint32_t first_row(uint64_t call)
 {
 	uint64_t region = call / (NR_ROWS * UINT64_C(16));
@@ -66,23 +67,23 @@ static struct row *find(uint64_t call)
 	return NULL;
 }
 
-/* Take a row that holds @was. */
+/* Take over a row whose `call` is @was. Return: whether it was. */
 static int claim(struct row *r, uint64_t was, uint64_t call)
 {
 	return compare_and_store(&r->call, was, call | FILLING);
 }
 
-/* The row of a call that cannot be open any more. */
+/* Take over the row of a call that cannot be open any more. Return: whether it did. */
 static int claim_stale(struct row *r, uint64_t call)
 {
 	uint64_t was = load_acquire(&r->call);
-	/* a row that is being written may still have the stack of the call before */
+	/* a row that is being written may still have the previous call's stack */
 	uint64_t stack = was & FILLING ? 0 : load_relaxed(&r->stack);
 
 	return !ops_call_may_be_open(was & ~FILLING, stack, call) && claim(r, was, call);
 }
 
-/* A row to be filled; NULL: there is no room. */
+/* Take a row to fill in; NULL: there is no room. */
 static struct row *take(uint64_t call)
 {
 	uint32_t first = first_row(call), i;
@@ -120,7 +121,7 @@ void probe_entry_data_keep(uint64_t call, uint64_t stack, const struct arch_args
 	for (i = ARCH_NR_ARGS; i < FETCH_MAX_BEGUN; i++)
 		r->args[i] = 0;
 	r->nr = n > ARCH_NR_ARGS ? n : ARCH_NR_ARGS;
-	/* the others are above the return address; one that cannot be read is 0 */
+	/* the others are above the return address; a word that cannot be read becomes 0 */
 	if (n > ARCH_NR_ARGS)
 		fetch_memory(ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : sys_own_tid(),
 			     &r->args[ARCH_NR_ARGS], (call & ~OPS_TAIL) + 8,

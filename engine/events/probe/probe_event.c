@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See probe_event.h: the events that probes make, several probes of one event, how they are listed
- * and how they go. Format and print format are the kernel's (6.12).
+ * and removed. Format and print format are the kernel's (6.12).
  *
- * Control context. fork: the child has the same probes, on as they were.
- * Tests: tests/engine/events/kprobe.
+ * Control context. fork: the child has the same probes, on or off as in the parent. Tests:
+ * tests/engine/events/kprobe.
  */
 #include <errno.h>
 
@@ -20,7 +20,7 @@
 
 #define MAX_PRINT_BYTES 60000u
 
-/* Name the event, and how many of its places have no probe. */
+/* Report an event, and how many of its places have no probe. */
 static void say_refused(const struct probe_event *pe)
 {
 	char text[2 * DYN_MAX_NAME + 64];
@@ -39,9 +39,9 @@ static void say_refused(const struct probe_event *pe)
 }
 
 /*
- * The event is on in a file (more), or no more: its probes come and go. A place that is refused
- * keeps none of the others off; vestige_status says why and how many are refused.
- * Return: 0; -errno of the first place, when none has a probe.
+ * The event was switched on in one more file, or off: arm or disarm its probes. A place that is
+ * refused does not keep the others from being armed; vestige_status says why, and how many are
+ * refused. Return: 0; -errno of the first place, if no place has a probe.
  */
 static int arm_all(struct probe_event *pe)
 {
@@ -120,7 +120,7 @@ static void put_print(const struct probe_event *pe, const struct event *attached
 		fetch_put_value(&pe->args[i], s);
 }
 
-/* State while an event is being made. */
+/* State while an event is made. */
 struct scratch {
 	struct vestige_event_field fields[FETCH_MAX_ARGS + 3];
 	char types[FETCH_MAX_ARGS][32];
@@ -162,7 +162,7 @@ static void fill_fields(const struct probe_event *pe, struct scratch *w)
 	*f = (struct vestige_event_field){0};
 }
 
-/* Register what a new probe_event makes. Return: 0, -EEXIST, -E2BIG, -ENOMEM. */
+/* Register the event of a new probe_event. Return: 0, -EEXIST, -E2BIG, -ENOMEM. */
 static int make_event(struct probe_event *pe, const struct probe_event_spec *spec)
 {
 	struct scratch *w = heap_alloc(sizeof(*w));
@@ -198,7 +198,7 @@ static int is_probe(const struct dyn_event *e)
 	       e->class == &fprobe_class || e->class == &tprobe_class;
 }
 
-/* Another place for an event that is there. Return: 0 if it may be. */
+/* Whether an existing event may have another place. Return: 0: it may. */
 static int may_join(struct probe_definition *d, const struct probe_event *pe,
 		    const struct fetch_arg *args, uint32_t nr)
 {
@@ -316,7 +316,7 @@ void probe_free(struct probe *p)
 {
 	struct probe_event *pe = p->event;
 
-	/* a thread may still be in it, though it was switched off before: it stays */
+	/* a thread may still be in it, although it was switched off before: then it is not freed */
 	if ((p->armed && probe_arm(p, 0)) || synchronize_srcu(SRCU_OPS) || ring_synchronize())
 		return;
 	if (pe)
@@ -442,7 +442,7 @@ static int text_is(const char *text, const char *s, size_t n)
 	return strlen(text) == n && !memcmp(text, s, n);
 }
 
-/* `SYSTEM/EVENT` is `SYSTEM.EVENT`, too. */
+/* Whether two places are the same; `SYSTEM/EVENT` is `SYSTEM.EVENT`, too. */
 static int same_place(const struct probe *p, const char *text, size_t n)
 {
 	size_t dot = p->event->kind == DYN_PROBE_EPROBE ? strlen(p->attached->system) : n;
@@ -469,7 +469,7 @@ int probe_matches(const struct dyn_event *e, const char *group, size_t group_byt
 		return 0;
 	if (c->nr_words == 2)
 		return 1;
-	/* compared as they are listed; long ones by their beginning */
+	/* compare them as they are listed; of long ones only the beginning */
 	seq_init(&s, text, sizeof(text));
 	put_args(p, &s);
 	return s.lost ? c->text_bytes - c->at[2] >= s.len &&
@@ -540,7 +540,7 @@ void probe_events_profile(uint32_t kind, struct seq_buf *s)
 	}
 }
 
-/* Its object is unloaded: the sites that were switched in it are gone. */
+/* Its object is unloaded, and so are the sites that were switched in it. */
 static void forget_gone(struct probe *p)
 {
 	if (p->at.function == PROBE_NO_FUNCTION)
@@ -549,7 +549,7 @@ static void forget_gone(struct probe *p)
 		probe_arm(p, 0);
 }
 
-/* Objects have come or gone: probes of files that are on are armed in the new objects. */
+/* Objects have come or gone: arm file probes that are on in the new objects. */
 static void follow(void)
 {
 	struct dyn_event *e;

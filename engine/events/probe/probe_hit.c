@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dynamic probes that are on: the functions whose calls come here, and the records of the hits. An
- * entry comes by one callback of core/ops.h for all probes, with the registers as the call left
- * them; a return by core/ops.h, as a wrapped call of the graph's; any other instruction by
- * core/text_probe.h. The first two find the probes of a function in chains that change only under
- * the tree lock. A probe that is unlinked is freed when no thread can be in it any more, after the
- * grace period in ftrace_unregister() and its like, or after ring_synchronize().
+ * Dynamic probes that are on: the functions that their hits call, and the records. For a function's
+ * entry, one callback of core/ops.h serves all probes, with the registers of the call. For a return
+ * it is core/ops.h too, by a wrapped call as in the graph. For any other instruction it is
+ * core/text_probe.h. The first two find a function's probes in chains that change only under the
+ * tree lock. An unlinked probe is freed when no thread can be in it any more: after the grace
+ * period in ftrace_unregister() and its kind, or after ring_synchronize().
  *
  * Hits come in any context: no lock, no libc; memory of the program is read by system calls
  * (fetch_run.c). fork: the child's hits go on. Tests: tests/engine/events/kprobe.
@@ -26,13 +26,13 @@
 #define NR_CHAINS 256u
 
 struct way {
-	struct probe *chains[NR_CHAINS]; /* by the function's id */
+	struct probe *chains[NR_CHAINS]; /* indexed by the function's id */
 	struct function_set set;
 };
 
 static struct way entries, returns;
 
-/* How long each string is, and the record with them. */
+/* Measure the strings. Return: the size of the record with them. */
 static uint32_t measure(const struct probe *p, struct fetch_regs *regs,
 			struct fetch_string *strings)
 {
@@ -60,7 +60,7 @@ static void fill(const struct probe *p, const struct fetch_regs *regs,
 	if (pe->is_return)
 		memcpy(record + 16, &return_ip, 8);
 	for (i = 0; i < pe->nr_args; i++) {
-		/* no room was left for it: an empty string, at the record's end */
+		/* no room was left: an empty string at the record's end */
 		if (p->args[i].type->is_string && !strings[i].bytes) {
 			memset(record + p->args[i].offset, 0, 4);
 			continue;
@@ -123,7 +123,7 @@ static void entry_hit(uint32_t id, void *arg, const struct ops_frame *frame)
 	}
 }
 
-/* How many arguments the probes of a function want when it returns. */
+/* How many arguments the probes of a function need at its return. */
 static uint32_t wanted_begun(uint32_t id)
 {
 	const struct probe *p;
@@ -171,7 +171,7 @@ static void return_missed(uint32_t id)
 			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
 }
 
-/* Until a probe wants entry data, begins of calls are not reported. */
+/* Until a probe needs entry data, only the ends of calls are reported. */
 static const struct ops_return_funcs on_return = {.returned = return_hit, .missed = return_missed};
 static const struct ops_return_funcs on_return_begun = {.begun = call_begun,
 							.returned = return_hit,
@@ -214,7 +214,7 @@ static int update_entries(void)
 {
 	int err = ftrace_follow(&entry_ops);
 
-	/* the probe is kept as long as a thread may be in it: probe_free() */
+	/* on a timeout the probe stays while a thread may be in it: probe_free() */
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
@@ -244,7 +244,7 @@ static int others_there(const struct way *way, const struct probe *p)
 	return 0;
 }
 
-/* Unlinked from its chain; a reader that is at it still finds the next one. */
+/* Unlink a probe from its chain. A reader that is at it still finds the next one. */
 static void unlink_at(struct probe **at, struct probe *p)
 {
 	while (*at && *at != p)
@@ -267,7 +267,7 @@ static int disarm(struct way *way, struct probe *p)
 	return err;
 }
 
-/* The named object may have been loaded since, or loaded anew. */
+/* Look the place up again: the named object may have been loaded since. */
 static int find_target(struct probe *p)
 {
 	uint64_t address;
@@ -296,7 +296,7 @@ static int find_target(struct probe *p)
 	return err;
 }
 
-#define MAX_NAMED 8u /* places of an event of which vestige_status names the reason, one by one */
+#define MAX_NAMED 8u /* places of an event whose reasons vestige_status lists one by one */
 
 static void say_why(const struct probe *p, const char *why, int err)
 {
@@ -313,7 +313,7 @@ static void link_return(struct probe *p, uint32_t id)
 	store_release(at, p);
 }
 
-/* The return of calls through a stub. A call that is on its way already is missed. */
+/* Arm the return of calls through a stub. Calls that are open already are missed. */
 static int arm_stub(struct probe *p, const char **why)
 {
 	int err;
@@ -359,7 +359,7 @@ static int disarm_text(struct probe *p)
 {
 	int err, was_armed = (int)p->armed;
 
-	/* the object may be gone, with its semaphore */
+	/* the object may be unloaded, and its semaphore with it */
 	if (p->armed && p->semaphore && p->text.place)
 		__atomic_fetch_sub(p->semaphore, 1, __ATOMIC_SEQ_CST);
 	err = text_probe_off(&p->text);

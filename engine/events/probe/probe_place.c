@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where dynamic probes are: names, addresses and offsets of files to functions of the registry, or
- * to instructions. Symbols are looked up in the objects' files, in the loader's order: the first
- * object that has the name means it, as for the program's own calls. Control context; no state.
- * Tests: tests/engine/events/kprobe.
+ * Where dynamic probes are: turns names, addresses and offsets of files into functions of the
+ * registry, or instructions. Symbols are looked up in the objects' files, in the loader's order:
+ * the first object that has the name is meant, as for the program's own calls. Control context; no
+ * state. Tests: tests/engine/events/kprobe.
  */
 #include <errno.h>
 
@@ -19,8 +19,8 @@ struct lookup {
 	const char *name;
 	size_t n;
 	uint64_t value;
-	int data;  /* variables too */
-	int found; /* different values of the name */
+	int data;  /* variables count too */
+	int found; /* different addresses of the name */
 };
 
 static int match(void *arg, uint64_t value, const char *name)
@@ -36,8 +36,8 @@ static int match(void *arg, uint64_t value, const char *name)
 }
 
 /*
- * Return: how many there are in the first object that has some; -ENXIO: the object that is named is
- * not loaded.
+ * Find a symbol. Return: how many there are in the first object that has any; -ENXIO: the named
+ * object is not loaded.
  */
 static int find_symbol(const char *module, size_t module_bytes, struct lookup *l,
 		       const struct object **in)
@@ -65,11 +65,13 @@ static int find_symbol(const char *module, size_t module_bytes, struct lookup *l
 	return err;
 }
 
-#define INIT_BYTES                                                                                 \
-	256u /* _init and _fini, of which a stripped object has neither symbol nor rows */
+/* longest _init and _fini, for which a stripped object has neither symbols nor unwind rows */
+#define INIT_BYTES 256u
 
-/* Where the function begins that the loader calls at its start or end, if @address is in one; 0: it
- * is not. */
+/*
+ * If @address is in a function that the loader calls at the object's start or end: its first byte;
+ * else 0.
+ */
 static uint64_t start_by_loader(const struct object *o, uint64_t address)
 {
 	uint64_t bias = object_row(o)->bias, start = 0;
@@ -119,15 +121,15 @@ static void match_slot(void *arg, uint64_t slot, uint32_t type, const struct dyn
 }
 
 /*
- * Whether the instruction is a stub's jump through a word that the loader fills: not each linker
- * writes unwind rows for these.
+ * Whether the instruction is a stub's jump through a word that the loader fills. Not every linker
+ * writes unwind rules for stubs.
  */
 static int is_stub(const struct object *o, uint64_t address, uint8_t *may_wrap)
 {
 	struct slot_search s = {0};
 	uint8_t code[STUB_BYTES];
 
-	/* a probe may be there */
+	/* read the original bytes: a probe may be there */
 	text_read(address, object_row(o)->hi, code, sizeof(code));
 	if (object_row(o)->hi - address < STUB_BYTES || !arch_may_be_jump(code[0]))
 		return 0;
@@ -145,7 +147,7 @@ static int at_instruction(const struct object *o, uint64_t start, struct probe_t
 {
 	uint64_t row_start, end;
 
-	/* a symbol's beginning is as good, and assembler's functions have no rows */
+	/* a symbol's address is good enough: functions in assembler have no unwind rules */
 	if (text_function_start(o, t->address, &row_start, &end) || row_start < start)
 		row_start = start;
 	if (!start && is_code(o, t->address) && is_stub(o, t->address, &t->is_stub))
@@ -160,7 +162,7 @@ static int at_instruction(const struct object *o, uint64_t start, struct probe_t
 	return text_probe_check(o, row_start, t->address, &t->why);
 }
 
-/* Where the function that begins at @start ends, at the latest. */
+/* The latest possible end of the function that begins at @start. */
 static uint64_t end_of(const struct object *o, uint64_t start)
 {
 	const struct area_object *row = object_row(o);
@@ -175,7 +177,7 @@ static uint64_t end_of(const struct object *o, uint64_t start)
 	return end;
 }
 
-/* @start: the function's symbol; 0: there is none. */
+/* @start: address of the function's symbol; 0: there is none. */
 static int place_in(const struct object *o, uint64_t start, struct probe_target *t)
 {
 	const struct area_object *row = object_row(o);
@@ -185,7 +187,7 @@ static int place_in(const struct object *o, uint64_t start, struct probe_target 
 
 	t->why = NULL;
 	t->is_stub = 0;
-	/* behind endbr64 there is the same moment */
+	/* the site behind endbr64 is as good as the function's first byte */
 	if (f && (!offset || offset == f->site) &&
 	    (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY ||
 	     f->flags & AREA_FUNCTION_REDIRECTED) &&
@@ -196,7 +198,7 @@ static int place_in(const struct object *o, uint64_t start, struct probe_target 
 	}
 	if (!start || t->address < end_of(o, start))
 		return at_instruction(o, start, t);
-	/* another function, or none */
+	/* the address is in another function, or in none */
 	return is_code(o, t->address) ? place_in(o, 0, t) : -EILSEQ;
 }
 
@@ -297,7 +299,7 @@ int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi)
 	return address < *hi ? 0 : -ENOENT;
 }
 
-/* The same file, whatever it is called. */
+/* Whether it is the same file, under whatever name. */
 static int is_file(const struct object *o, const struct stat *st)
 {
 	struct stat theirs;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See tprobe.h. Grammar, errors and positions are the kernel's (6.12, trace_fprobe). A tracepoint
- * is the program's, by the name that DEFINE_TRACE() or TRACE_EVENT() gave it; there may be several
- * of one name, and they may come later, with dlopen(). One function is called for all of them; its
- * arguments are where a call has them: numbers and pointers of any function. A built-in event is a
- * tracepoint as well; its arguments are the fields of its records, and it has no place in the
- * program:
- * its id is there, which is lower than all code.
+ * is the program's, by the name in DEFINE_TRACE() or TRACE_EVENT(). Several may have the same name,
+ * and dlopen() may bring more later. One probe function serves all of them. It takes the arguments
+ * as any call passes them: numbers and pointers. A built-in event is a tracepoint as well. Its
+ * arguments are the fields of its records. It has no address in the program; its id, which is lower
+ * than any code address, is in the place of one.
  *
- * A tracepoint holds a hook, which is never freed, as a thread may be about to call it; the probe
- * is found in it between ring_enter() and ring_leave(). Any context there, no lock, no libc; else
- * control context. fork: the child has the same. Tests: tests/engine/events/tprobe.
+ * A tracepoint has a hook, which is never freed, as a thread may be about to call it. The hook has
+ * the probe, which is read between ring_enter() and ring_leave(): any context, no lock, no libc.
+ * All else: control context. fork: the child has the same. Tests: tests/engine/events/tprobe.
  */
 #include "engine/events/probe/tprobe.h"
 
@@ -31,10 +30,10 @@
 
 static struct hook {
 	struct hook *next;
-	struct probe *probe; /* NULL: it may be used for another one */
+	struct probe *probe; /* NULL: the hook may be used for another probe */
 } * hooks;
 
-/* Behind @data the first five arguments are in registers, the others above the return address. */
+/* After @data the first five arguments are in registers, the others above the return address. */
 static void hit(void *data, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
 	const uint64_t args[] = {a, b, c, d, e};
@@ -60,7 +59,7 @@ static void hit(void *data, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint
 	ring_leave(in);
 }
 
-/* Of an event of the engine's own. */
+/* Called at a built-in event. */
 static void fire(struct event_trigger *t, const void *record)
 {
 	const struct probe *p = t->data;
@@ -162,7 +161,7 @@ int tprobe_arm(struct probe *p, int on)
 	return err;
 }
 
-/* An object has come: tracepoints that it defines join those of their name. */
+/* An object was loaded: probes also get its tracepoints of their names. */
 static void follow(const struct object_items *items)
 {
 	struct dyn_event *e;
@@ -187,7 +186,7 @@ static int is_there(struct tracepoint *tp, void *arg)
 	return 1;
 }
 
-/* The event of the engine's own of that name, if the program has no tracepoint of it. */
+/* The built-in event of that name, if the program has no tracepoint of that name. */
 static struct event *find_own(const char *name)
 {
 	struct event *e;
@@ -232,8 +231,10 @@ static int read_tracepoint(struct probe_definition *d)
 	return 0;
 }
 
-/* `$arg*` of an event of the engine's own: all its fields. *@out: the command then, freed by the
- * caller. */
+/*
+ * Replace `$arg*` of a built-in event by all its fields. *@out: the new command; the caller frees
+ * it.
+ */
 static int expand(struct probe_definition *d, struct dyn_command **out)
 {
 	const struct dyn_command *c = d->c;
@@ -263,7 +264,7 @@ static int expand(struct probe_definition *d, struct dyn_command **out)
 	*out = s.lost ? NULL : heap_alloc(sizeof(**out) + s.len);
 	if (!*out)
 		return s.lost ? -E2BIG : -ENOMEM;
-	/* its words are in the text behind it */
+	/* its words point into the text behind it */
 	memcpy(*out + 1, text, s.len);
 	d->c = *out;
 	return dyn_command_split(*out, (const char *)(*out + 1), s.len);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tracepoint probes: `t[:[GRP/][EV]] TRACEPOINT [ARGS]`, an event made of a tracepoint's arguments.
+ * Tracepoint probes: `t[:[GRP/][EV]] TRACEPOINT [ARGS]`: an event that is made from a tracepoint's
+ * arguments.
  */
 #ifndef VESTIGE_EVENTS_PROBE_TPROBE_H
 #define VESTIGE_EVENTS_PROBE_TPROBE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See usdt.h. The notes of an object (.note.stapsdt) are in its file and not in memory. Each has a
- * place in the text, a NOP, and how its arguments are found there; several places with one name are
- * one event, whose fields are wide enough for all of them. The places are probes at instructions
- * like others (core/text_probe.h). Many markers compute their arguments only while a counter of
- * theirs, the semaphore, is not 0: it counts us while we listen.
+ * See usdt.h. The notes of an object (.note.stapsdt) are in its file and not in memory. Each has an
+ * address in the text, a NOP, and says where its arguments are there. Several places with one name
+ * are one event, whose fields are wide enough for all of them. The places are probes at
+ * instructions like others (core/text_probe.h). Many markers compute their arguments only while a
+ * counter of theirs, the semaphore, is not 0; it is incremented while a probe is armed.
  *
  * Control context. fork: the child has the same. Tests: tests/engine/events/usdt.
  */
@@ -25,7 +25,7 @@
 #define NOTE_TYPE 3u
 #define GROUP	  "sdt_"
 
-/* A place. */
+/* A place of a marker. */
 struct marker {
 	struct marker *next;
 	const struct object *object;
@@ -33,13 +33,13 @@ struct marker {
 };
 
 static struct marker *markers;
-static uint32_t nr_seen; /* objects that were looked at: no other begins before them */
+static uint32_t nr_seen; /* objects that have been read; only later ones may have new markers */
 
 static const struct event_class usdt_class = {.enable = probe_event_enable, .may_fail = 1};
 
-/* One note, where the file is mapped. */
+/* One note, in the mapped file. */
 struct note {
-	uint64_t pc, semaphore; /* 0: it has none */
+	uint64_t pc, semaphore; /* semaphore: 0: it has none */
 	const char *provider, *name, *args;
 };
 
@@ -47,10 +47,10 @@ struct reading {
 	const struct object *object;
 	struct elf_file file;
 	const uint8_t *notes, *end;
-	uint64_t moved; /* distance to a note's addresses: prelink */
+	uint64_t moved; /* distance between a note's addresses and the real ones, after prelink */
 };
 
-/* A string of a note, which must end in it. */
+/* Read a string, which must end within the note. */
 static const char *take_string(const uint8_t **p, const uint8_t *end)
 {
 	const char *s = (const char *)*p;
@@ -62,7 +62,7 @@ static const char *take_string(const uint8_t **p, const uint8_t *end)
 	return s;
 }
 
-/* Return: 0: there is one; -ENOENT: no more. Notes of other owners are passed over. */
+/* Read the next note; notes of other owners are skipped. Return: 0; -ENOENT: no more. */
 static int next_note(struct reading *r, struct note *out)
 {
 	while (r->end - r->notes >= (long)sizeof(ElfW(Nhdr))) {
@@ -92,7 +92,7 @@ static int next_note(struct reading *r, struct note *out)
 	return -ENOENT;
 }
 
-/* Return: 0 and the notes; -ENOENT: it has none. */
+/* Map the file and find its notes. Return: 0; -ENOENT: it has none. */
 static int open_notes(struct reading *r, const struct object *o)
 {
 	const ElfW(Shdr) * notes, *base;
@@ -108,7 +108,7 @@ static int open_notes(struct reading *r, const struct object *o)
 	    notes->sh_size <= r->file.bytes - notes->sh_offset) {
 		r->notes = r->file.map + notes->sh_offset;
 		r->end = r->notes + notes->sh_size;
-		/* a note's addresses are right for where the linker had put this section */
+		/* a note's addresses are right for the address that the linker gave this section */
 		r->moved = object_row(o)->bias + base->sh_addr;
 		return 0;
 	}
@@ -116,7 +116,7 @@ static int open_notes(struct reading *r, const struct object *o)
 	return -ENOENT;
 }
 
-/* The names of an event: letters of a note that no name may have are `_`. */
+/* Make the names of an event: letters of a note that a name may not have become `_`. */
 static int make_name(char *out, const char *prefix, const char *name)
 {
 	size_t n = str_copy(out, DYN_MAX_NAME, prefix), i;
@@ -146,7 +146,7 @@ static int match(void *arg, uint64_t value, const char *name)
 	return 1;
 }
 
-/* A variable: of this object, or else of any. */
+/* Find a variable in this object, or else in any. */
 static int find_variable(void *from, const char *name, size_t n, uint64_t *address)
 {
 	const struct reading *r = from;
@@ -158,7 +158,7 @@ static int find_variable(void *from, const char *name, size_t n, uint64_t *addre
 	return 0;
 }
 
-/* Return: how many; a note's words may be apart by several blanks. */
+/* Parse a note's arguments, which may be separated by several blanks. Return: how many. */
 static uint32_t read_args(struct reading *r, const struct note *note, struct fetch_arg *args)
 {
 	const char *text = note->args;
@@ -179,7 +179,7 @@ static uint32_t read_args(struct reading *r, const struct note *note, struct fet
 	}
 }
 
-/* A field that holds both. */
+/* A type that can hold both. */
 static const struct fetch_type *wider(const struct fetch_type *a, const struct fetch_type *b)
 {
 	if (a == b)
@@ -194,7 +194,7 @@ static int same_marker(const struct note *a, const struct note *b)
 	return str_equal(a->provider, b->provider) && str_equal(a->name, b->name);
 }
 
-/* The fields common to all sites of the marker in this object, from the first one on. */
+/* Find fields that fit all places of the marker in this object, from the first one on. */
 static uint32_t read_fields(struct reading *r, const struct note *first, struct fetch_arg *fields)
 {
 	struct fetch_arg args[USDT_MAX_ARGS];
@@ -249,7 +249,7 @@ static struct probe_event *make_event(struct reading *r, const struct note *note
 	return pe;
 }
 
-/* This site's arguments for the event's fields: 0 where it has fewer. */
+/* Set this place's arguments for the event's fields: 0 where it has fewer. */
 static void fill_args(struct reading *r, const struct note *note, const struct probe_event *pe,
 		      struct probe *p)
 {
@@ -258,7 +258,7 @@ static void fill_args(struct reading *r, const struct note *note, const struct p
 
 	for (i = 0; i < pe->nr_args; i++) {
 		p->args[i] = i < nr ? args[i] : (struct fetch_arg){.base = FETCH_IMM};
-		/* a narrow one is fetched as it is, and a wide field takes it */
+		/* a narrow argument is fetched as it is, and widened for its field */
 		p->args[i].narrow =
 			i < nr && args[i].type != pe->args[i].type ? args[i].type : NULL;
 		p->args[i].type = pe->args[i].type;
@@ -267,7 +267,7 @@ static void fill_args(struct reading *r, const struct note *note, const struct p
 	}
 }
 
-/* A semaphore lies in what the object may write. */
+/* The address of a semaphore, which must be in writable memory of the object. */
 static uint16_t *semaphore_of(const struct reading *r, const struct note *note)
 {
 	uint64_t at = r->moved + note->semaphore, bias = object_row(r->object)->bias;
@@ -342,8 +342,8 @@ static void see_object(const struct object *o)
 }
 
 /*
- * Events are looked for when events are listed or named, not before: objects_load() and dlopen()
- * cost nothing.
+ * Markers are looked for when events are listed or named, not before, so objects_load() and
+ * dlopen() cost nothing.
  */
 static void usdt_settle(void)
 {
@@ -371,7 +371,7 @@ static void usdt_follow(void)
 		probe_free(m->probe);
 		heap_free(m);
 	}
-	/* another place of a marker that is on is to be on before its object runs */
+	/* a new place of a marker that is on must be on before its object runs */
 	if (any_on)
 		usdt_settle();
 }

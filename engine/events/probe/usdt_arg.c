@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments of markers: operands as gcc and clang print them for an assembler, behind `SIZE@`, a
- * negative size for a signed one. Registers of any width, constants, memory by base, index and
- * displacement, variables by name. Arguments in vector registers, in ah and its like, and in memory
- * of a segment (thread-local) are refused. Pure. Tests: tests/engine/events/usdt,
+ * Arguments of markers: operands as gcc and clang print them for an assembler, behind `SIZE@`; a
+ * negative size means a signed number. Registers of any width, constants, memory by base, index and
+ * displacement, variables by name. Refused are vector registers, ah and its kind, and memory of a
+ * segment (thread-local). Pure. Tests: tests/engine/events/usdt,
  * tests/fuzz/probes.c.
  */
 #include <errno.h>
@@ -30,7 +30,7 @@ static int read_number(const char *text, size_t n, int64_t *v)
 	return 0;
 }
 
-/* A sum of numbers and names; @named: there is a name in it. */
+/* Evaluate a sum of numbers and names; @named: a name is in it. */
 static int read_sum(const struct operand *o, const char *text, size_t n, int64_t *v, int *named)
 {
 	size_t i = 0, start;
@@ -63,7 +63,7 @@ static int read_sum(const struct operand *o, const char *text, size_t n, int64_t
 	return 0;
 }
 
-/* `%BASE,%INDEX,8` in an operand's parentheses; the scale is 1 when it is not there. */
+/* Parse `%BASE,%INDEX,8` in an operand's parentheses; without a scale it is 1. */
 static int read_base(struct fetch_arg *a, const char *text, size_t n, int *by_ip)
 {
 	size_t first = text_find(text, n, ','), second;

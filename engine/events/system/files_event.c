@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files:descriptor: a descriptor that the program got, and what it leads to (sources/descriptors.h).
- * The ones open at its start are recorded first, if the event is on by then. `vestige sched` names
- * files by it. Any context. fork: the child reports its own. Tests: tests/cli/test_sched.py.
+ * files:descriptor: a descriptor that the program got, and the file or socket that it leads to
+ * (sources/descriptors.h). If the event is on at the program's start, those that are open then are
+ * recorded first. `vestige sched` names files by it. Any context. fork: the child reports its own.
+ * Tests: tests/cli/test_sched.py.
  */
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"

@@ -26,7 +26,7 @@ struct kfree {
 	const void *ptr;
 };
 
-/* Memory that is zero. */
+/* Flag of an allocation that is zeroed. */
 #define GFP_ZERO 0x100u
 
 static const struct vestige_event_field kmalloc_fields[] = {
@@ -69,7 +69,7 @@ static struct builtin_event kmem_events[] = {
 
 static void note_kmalloc(uint64_t site, void *p, size_t bytes, int zeroed)
 {
-	/* each member is named: the rest would be cleared by a slow instruction */
+	/* every member is set: the compiler would clear the rest with a slow instruction */
 	struct kmalloc r = {.head = {0},
 			    .call_site = site,
 			    .ptr = p,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock:* are the program's calls of libc's locks (sources/lock.h), with names, fields and print
- * formats of the kernel (6.12, lockdep's as well): lock_acquire, lock_contended, contention_begin
- * and contention_end (also of semaphores, barriers and pthread_once(): the last two by flags that
- * the kernel does not have), lock_acquired, lock_release.
- *
+ * lock:* are the program's calls of libc's locks (sources/lock.h), with the names, fields and print
+ * formats of the kernel (6.12, lockdep's as well): lock_acquire, lock_acquired, lock_contended,
+ * lock_release, contention_begin and contention_end. The contention events also cover semaphores,
+ * barriers and pthread_once(); for the last two the flags are our own.
  * Any context. fork: the child goes on. Tests: tests/engine/events/lock.
  */
 #include "engine/base/compiler.h"
@@ -69,7 +68,7 @@ static const struct vestige_event_field end_fields[] = {
 
 enum { TRY = 1, READ = 2 };				    /* lock_acquire's flags */
 enum { F_SPIN = 1, F_READ = 2, F_WRITE = 4, F_MUTEX = 32 }; /* contention_begin's */
-enum { F_BARRIER = 1 << 16, F_ONCE = 1 << 17 };		    /* ours */
+enum { F_BARRIER = 1 << 16, F_ONCE = 1 << 17 };		    /* flags of our own */
 
 static int lock_enable(struct builtin_event *e, int on);
 
@@ -115,7 +114,7 @@ static struct builtin_event lock_events[] = {
 		      .enable = lock_enable},
 };
 
-/* Of each sort of lock. */
+/* The flags of each sort of lock. */
 static const struct {
 	char name[NAME_BYTES];
 	unsigned int acquire; /* TRY is added */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockdep:lock_order: a cycle in the order of locks (sources/lock_order.h): a record for each of
- * its dependencies, the one that closed it first, each with its stack behind it.
+ * lockdep:lock_order: a cycle in the order of locks (sources/lock_order.h). Each of its
+ * dependencies is a record with a stack behind it; the one that closed the cycle comes first.
  *
  * Any context. fork: the child goes on. Tests: tests/engine/events/lock_order.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See perf_event.h: formats as Linux 6.12 has them. sources/sched_perf.c makes the records. fork:
- * the child's events are on as they were. Tests: tests/engine/events/sched, switches, wakings.
+ * the child has the same events on. Tests: tests/engine/events/sched, switches, wakings.
  */
 #include "engine/events/system/perf_event.h"
 

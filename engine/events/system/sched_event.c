@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of threads and processes as sched_process_* show it, with the kernel's fields (6.12).
- * The acting thread makes each record: the creator of a thread when it has made it, a thread in its
- * last destructor or in exit(), a program at its start. fork: the child goes on with the same
- * events. Tests: tests/engine/events/sched.
+ * The life of threads and processes in the events sched_process_*, with the kernel's fields (6.12).
+ * The acting thread makes each record: the creator after it has made a thread, a thread in its last
+ * destructor or in exit(), a program at its start. fork: the child goes on with the same events.
+ * Tests: tests/engine/events/sched.
  */
 #include "engine/events/system/sched_event.h"
 
@@ -94,7 +94,7 @@ static struct builtin_event rows[] = {
 			  .enable = watch},
 };
 
-/* A thread that ends at exit() may have come through its destructors before. */
+/* The exit was recorded: a thread that ends in exit() may have run its destructors before. */
 static __thread int told_exit __attribute__((tls_model("initial-exec")));
 
 static void note_fork(int child)
@@ -113,7 +113,7 @@ void sched_event_exit(void)
 
 	if (!builtin_event_is_on(&rows[PROCESS_EXIT]) || told_exit)
 		return;
-	/* a child of vfork() ends for itself, with our memory */
+	/* a vfork's child has this memory, and ends by itself */
 	told_exit = rec.pid == ring_thread_id();
 	sched_task_own(rec.comm, &rec.prio);
 	builtin_event_write(&rows[PROCESS_EXIT], &rec, sizeof(rec));
@@ -139,7 +139,7 @@ static int watch(struct builtin_event *e, int on)
 	return source_switch(&process_ends, &on_end.link, on);
 }
 
-/* This program was just executed: a record of it, if one is wanted from the beginning. */
+/* Record that this program was just executed, if the event is on from the beginning. */
 static void record_exec(const struct lifecycle_start *how)
 {
 	const char *path = (const char *)getauxval(AT_EXECFN);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See signal_event.h. Both events are the kernel's own records where its tracepoints may be opened
- * (sources/sched_perf.c). Elsewhere signal_generate comes from the calls that send one, and
- * signal_deliver from the handlers that are called (sources/signal.h). fork: the same in the
- * child. Tests: tests/engine/events/signals.
+ * (sources/sched_perf.c). Elsewhere signal_generate comes from the calls that send signals, and
+ * signal_deliver from the calls of handlers (sources/signal.h). fork: the same in the child. Tests:
+ * tests/engine/events/signals.
  */
 #include "engine/events/system/signal_event.h"
 

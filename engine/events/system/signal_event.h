@@ -8,8 +8,8 @@
 extern struct builtin_event signal_generate_event, signal_deliver_event;
 
 /*
- * For a process to which the kernel reports no signals: begin or end to watch the calls that send
- * signals, or the handlers that are called. Under the tree's lock. Return: 0 or -errno.
+ * For a process that gets no signal events from the kernel: start (@on) or stop watching the calls
+ * that send signals, or the calls of handlers. Under the tree lock. Return: 0 or -errno.
  */
 int signal_calls_see(int on);
 int signal_handlers_see(int on);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack:stack_left: how much of its stack a thread has left, at the entry of a function. A filter
- * (`left < 4096`) chooses the entries of interest before a record is made.
+ * stack:stack_left: how much of its stack a thread has left at a function's entry. A filter (`left
+ * < 4096`) selects entries before a record is made.
  *
  * The stack tracer measures (core/stack_tracer.h). Any context. fork: the child goes on. Costs: a
  * callback at each entry, and the filter. Tests: tests/engine/events/stack, tests/cli/test_kft.py.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls:sys_enter_NAME and sys_exit_NAME, two for each call of the table, and
- * raw_syscalls:sys_enter and sys_exit, with the kernel's names, fields and print formats; made at
- * their first use (event_source.h). Their source is sources/syscall.h. A call through syscall(2)
- * has the event of the number that it passes.
+ * syscalls:sys_enter_NAME and sys_exit_NAME for each system call of the table, and
+ * raw_syscalls:sys_enter and sys_exit, with the kernel's names, fields and print formats. They are
+ * made at their first use (event_source.h). Their source is sources/syscall.h. A call through
+ * syscall(2) makes the event of the number that it passes.
  *
  * Records are made in any context, where the program calls libc: no lock, no libc. fork: nothing.
  * Costs: bench "syscalls". Tests: tests/engine/events/syscalls.
@@ -18,7 +18,7 @@
 
 #define MAX_ARGS 6u
 
-/* A record behind the common fields. */
+/* A record, without the common fields. */
 struct enter_record {
 	struct builtin_record head;
 	uint64_t nr; /* an int and padding */
@@ -34,13 +34,13 @@ static struct event_source syscalls, raw_syscalls;
 
 static const struct event_class class;
 
-/* The event, if it was ever wanted. */
+/* The event of a number, if it has been made. */
 static struct event *made(const struct event_source *s, uint64_t i)
 {
 	struct event **all = load_acquire(&s->made);
 	struct event *e = all && i < s->nr ? load_acquire(&all[i]) : NULL;
 
-	/* the program may have one of its name instead */
+	/* the program may have replaced it by one of its own */
 	return e && e->class == &class ? e : NULL;
 }
 
@@ -69,7 +69,7 @@ static void leave(uint64_t nr, uint64_t ret)
 
 static struct syscall_listener listener = {.enter.call = enter, .exit.call = leave};
 
-/* @data: the number. */
+/* @data: the system call's number. */
 static int enable(struct event *e, struct event_file *file, int on)
 {
 	(void)file;

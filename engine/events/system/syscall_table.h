@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls: their names and arguments by number. Static, any context. */
+/* System calls: their names and arguments by number. Constant data, any context. */
 #ifndef VESTIGE_EVENTS_SYSTEM_SYSCALL_TABLE_H
 #define VESTIGE_EVENTS_SYSTEM_SYSCALL_TABLE_H
 
@@ -11,8 +11,8 @@
 const char *syscall_name(uint64_t nr);
 
 /*
- * syscall_arg() - the next text: first after a call's name, then after the text that this function
- * gave: type, name, type, name ... Return: NULL: that was the last.
+ * syscall_arg() - get the next text: the first one after a call's name, then the one after the last
+ * result: type, name, type, name ... Return: NULL: there are no more.
  */
 const char *syscall_arg(const char *before);
 

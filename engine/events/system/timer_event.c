@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timer:* are the timers of the process (sources/timer.h), with names, fields and print formats of
- * the kernel (6.12), where the same calls make the same events of its own timers.
+ * timer:* are the timers of the process (sources/timer.h), with the names, fields and print formats
+ * of the kernel (6.12), in which the same calls make the same events of the kernel's own timers.
  *
- * `hrtimer` is the timer's id, the descriptor, or an address of the sleeping thread's stack;
- * `function` the function of libc that set it; `expires` is as the call has it, from then on where
- * the mode is REL. The kernel's wheel (timer_start and its kind) has no counterpart.
+ * `hrtimer` is the timer's id, its descriptor, or an address on the sleeping thread's stack.
+ * `function` is libc's function that set it. `expires` is as in the call; it counts from that time
+ * if the mode is REL. The kernel's timer wheel (timer_start and its kind) has no counterpart.
  *
  * Any context. fork: the child goes on. Tests: tests/engine/events/timer.
  */
@@ -172,7 +172,7 @@ static void note_expire(const struct timer_call *c)
 	builtin_event_write(&timer_events[TIMER_EXPIRE], &r, sizeof(r));
 }
 
-/* expires: 0 of ITIMER_REAL, as in the kernel. */
+/* expires is 0 for ITIMER_REAL, as in the kernel. */
 static void note_itimer(const struct timer_call *c)
 {
 	const struct itimerval *value = c->value;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that objects define by TRACE_EVENT(). Two objects may define one of the same name, as when
- * both have compiled the header in: it is one event when the formats are the same, and each
- * object's probe is switched with it; otherwise the second is refused, and vestige_status says so.
- * fork: nothing. Tests: tests/engine/events/.
+ * Events that objects define by TRACE_EVENT(). Two objects may define the same name, as when both
+ * have compiled the header in. If the formats are the same, it is one event, and each object's
+ * probe function is switched with it. Otherwise the second is refused, and vestige_status reports
+ * it. fork: nothing. Tests: tests/engine/events/.
  */
 #include <errno.h>
 
@@ -32,7 +32,7 @@ static int enable(struct event *e, struct event_file *file, int on)
 	int err = 0;
 
 	for (s = first; s && !err; s = s->next) {
-		/* the room in the file is for one of them */
+		/* the file has only one array `solo` */
 		if (on)
 			err = tracepoint_probe_add(s->tp, s->probe, file, PRIO, PROBE_OURS,
 						   s->next ? NULL : file->solo);
@@ -59,7 +59,7 @@ static int ends_with(const char *s, char c)
 	return n && s[n - 1] == c;
 }
 
-/* How a field is printed whose event names no conversion. */
+/* The conversion of a field for an event without a print format. */
 static const char *conversion(const struct vestige_event_field *f)
 {
 	if (str_starts(f->type, "__data_loc char") || str_starts(f->type, "char["))
@@ -71,7 +71,7 @@ static const char *conversion(const struct vestige_event_field *f)
 	return f->is_signed ? "%d" : "%u";
 }
 
-/* `"number=%d item=%s", REC->number, __get_str(item)` */
+/* Make `"number=%d item=%s", REC->number, __get_str(item)`. */
 static const char *default_print(const struct vestige_event_field *fields, char *text, size_t bytes)
 {
 	const struct vestige_event_field *f;
@@ -99,7 +99,7 @@ static const char *default_print(const struct vestige_event_field *fields, char 
 	return text;
 }
 
-/* Another definition of an event that is there: switched as it is. */
+/* Add another definition of an existing event; it is switched as the event is. */
 static void join(struct event *e, struct source *s)
 {
 	struct event_file *f;
@@ -111,7 +111,7 @@ static void join(struct event *e, struct source *s)
 			tracepoint_probe_add(s->tp, s->probe, f, PRIO, PROBE_OURS, NULL);
 }
 
-/* An event that an object defines. */
+/* Register an event that an object defines. */
 static void static_event_add(struct vestige_event *def, const struct object *o)
 {
 	char text[4096];
@@ -121,7 +121,7 @@ static void static_event_add(struct vestige_event *def, const struct object *o)
 
 	if (def->bytes < sizeof(*def) || !def->tp || !def->probe)
 		return;
-	/* the same definition, which the loader took from another object for this one's */
+	/* the loader resolved this object's definition to another object's, which is registered */
 	if (def->engine)
 		return;
 	print = def->print_fmt ? def->print_fmt : default_print(def->fields(), text, sizeof(text));

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tracepoint.h. Objects define them and their places (object_items.h).
+ * See tracepoint.h. Objects define tracepoints and their sites (object_items.h).
  *
- * A place is a test of a constant when it is off and a jump when it is on (arch_patch.h): the first
- * byte is stored, whatever runs there (core/text_patch.h). A place with other bytes is left alone
- * and reported in vestige_status.
+ * A site is a test of a constant while it is off and a jump while it is on (arch_patch.h). To
+ * switch it, only the first byte is stored, whatever runs there (core/text_patch.h). A site with
+ * other bytes is left alone and reported in vestige_status.
  *
- * Probes are called through an array that never changes: a change makes another one. Arrays are
- * kept, and used again when the same probes are wanted, because a thread may be going through one;
- * so is each of our probes. Probes of the program's own are called in a section of srcu, so that
- * tracepoint_synchronize_unregister() can wait for them.
+ * Probe functions are called through an array that never changes: a change makes another array.
+ * Arrays are kept and used again when the same probe functions are wanted, because a thread may be
+ * reading one; the engine's probe functions are kept for the same reason. Probe functions of the
+ * program are called in a section of srcu, so that tracepoint_synchronize_unregister() can wait for
+ * them.
  *
  * fork: the child has the same text and the same probes. Costs: bench "events". Tests:
  * tests/engine/events/.
@@ -30,20 +31,20 @@
 #include "engine/core/text_probe.h"
 #include "engine/events/tracepoint/tracepoint_api.h"
 
-/* Ended by a NULL func; behind it the list. */
+/* Entries up to a NULL func; behind it the link of the list. */
 struct funcs {
 	struct funcs *next;
 	uint32_t nr;
 	struct tracepoint_func at[];
 };
 
-/* The target of struct tracepoint's `engine`. */
+/* The engine's data of a tracepoint (struct tracepoint's `engine`). */
 struct point {
 	struct point *next;
-	const struct object *object; /* that defines it */
+	const struct object *object; /* the object that defines it */
 	struct funcs *arrays;	     /* all that were made */
-	uint32_t nr;		     /* probes now, by priority, then as they came */
-	uint32_t nr_program;	     /* of them, of the program's own */
+	uint32_t nr;		     /* probe functions now, sorted by priority, then by time */
+	uint32_t nr_program;	     /* those of them that are the program's */
 	struct point_probe {
 		struct tracepoint_func f;
 		int prio;
@@ -52,7 +53,7 @@ struct point {
 	} * probes;
 };
 
-static struct point *points; /* of all tracepoints that objects define */
+static struct point *points; /* all tracepoints that objects define */
 
 static int say(struct tracepoint *tp, const char *what, int err)
 {
@@ -60,7 +61,7 @@ static int say(struct tracepoint *tp, const char *what, int err)
 	return err;
 }
 
-/* Each place of @tp in one object: on or off. */
+/* Switch each site of @tp in one object on or off. */
 static int switch_sites(const struct object_items *h, struct tracepoint *tp, int on, int *changed)
 {
 	const struct vestige_site *site;
@@ -76,7 +77,7 @@ static int switch_sites(const struct object_items *h, struct tracepoint *tp, int
 	return 0;
 }
 
-/* Bytes that are switched on and off: no probe may rely on them. */
+/* Whether the bytes belong to a site, which changes: no text probe may be there. */
 static int claims(uint64_t lo, uint64_t hi)
 {
 	const struct vestige_site *site;
@@ -114,7 +115,7 @@ static int same_probes(const struct funcs *a, const struct point *p)
 	return 1;
 }
 
-/* An array of the probes as they are now; NULL: no memory. */
+/* An array of the current probe functions; NULL: no memory. */
 static const struct tracepoint_func *array_of(struct point *p)
 {
 	struct funcs *a;
@@ -232,7 +233,7 @@ int tracepoint_probe_remove(struct tracepoint *tp, void *func, void *data)
 		return -ENOENT;
 	p->nr_program -= p->probes[i].whose == PROBE_PROGRAM;
 	take_out(p, i);
-	/* the places first: until the probes are replaced, no place leads to them */
+	/* switch the sites first: until the array is replaced, no site calls it */
 	if (!p->nr) {
 		switch_all(tp, 0);
 		if (tp->unregfunc)
@@ -249,7 +250,7 @@ static void see_tracepoint(const struct object_items *h, struct tracepoint *tp)
 		area_status("a tracepoint is of an older header", tp->name, 0);
 		return;
 	}
-	/* the loader may have taken another object's for this one's */
+	/* the loader may have resolved this object's tracepoint to another object's */
 	if (tp->engine)
 		return;
 	p = heap_alloc(sizeof(*p));
@@ -270,7 +271,7 @@ static void see_tracepoints(const struct object_items *h)
 		see_tracepoint(h, (struct tracepoint *)item->at);
 }
 
-/* Nothing of the object may be touched any more: it is not mapped. */
+/* The object is no longer mapped: nothing of it may be accessed. */
 static void forget(const struct object_items *h)
 {
 	struct point **at = &points, *p;
@@ -304,7 +305,7 @@ int tracepoint_each(const char *name, int (*callback)(struct tracepoint *tp, voi
 }
 
 /*
- * Places of tracepoints that other objects have defined: they join, switched as the tracepoint is.
+ * An object has sites of tracepoints that other objects define: switch them as the tracepoint is.
  */
 static void join_sites(const struct object_items *h)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tracepoint_api.h. A thread goes through the probes of a tracepoint that has probe functions
- * of the program in a section of SRCU_PROBES (ring/srcu.h), so that
+ * See tracepoint_api.h. If a tracepoint has probe functions of the program, a thread calls its
+ * probe functions in a section of SRCU_PROBES (ring/srcu.h), so that
  * tracepoint_synchronize_unregister() can wait for it. Calls of other tracepoints do not come here.
  * fork: the child is in the section that its parent's thread was in. Costs: bench "events". Tests:
  * tests/engine/events/static.
@@ -23,7 +23,10 @@ void tracepoint_api_on_ready(void (*ready)(const void *address))
 	object_is_ready = ready;
 }
 
-/* Objects that are there from the start were read before their constructors ran: nothing is new. */
+/*
+ * An object's constructor reports that the object is relocated. Objects that were loaded at the
+ * start have been read already.
+ */
 static void object_ready(const void *address)
 {
 	if (object_is_ready)
@@ -47,8 +50,8 @@ static void leave(void *entered)
 }
 
 /*
- * When this returns, the caller may free what a probe function uses. So it waits for all probe
- * functions, except one that calls it and so waits for its own end.
+ * When this returns, the caller may free what a probe function uses. So it waits until all probe
+ * functions have returned, except the one that calls it, which would wait for its own end.
  */
 static void synchronize(void)
 {

@@ -8,7 +8,7 @@
 extern const struct vestige_tracepoint_api tracepoint_api;
 
 /*
- * Call @ready when the object with @address in it says that it is relocated. Constructor context.
+ * Call @ready when the object that has @address reports that it is relocated. Constructor context.
  */
 void tracepoint_api_on_ready(void (*ready)(const void *address));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See eval.h. A list; names outlive the object that had them, as the formats that they are in do.
- * Control context. Tests: tests/engine/events/.
+ * See eval.h. A list. Names outlive their object, as the formats that contain them do. Control
+ * context. Tests: tests/engine/events/.
  */
 #include "engine/events/trigger/eval.h"
 
@@ -13,11 +13,11 @@
 
 static struct eval {
 	struct vestige_eval pub;
-	size_t bytes; /* of its name */
+	size_t bytes; /* length of the name */
 	struct eval *next;
 } * evals;
 
-/* Keep a name; the same one again changes nothing. Return: 0 or -ENOMEM. */
+/* Add a name; adding it again changes nothing. Return: 0 or -ENOMEM. */
 static int eval_add(const struct vestige_eval *eval)
 {
 	struct eval **end = &evals, *v;

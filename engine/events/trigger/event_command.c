@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * enable_event and disable_event among the commands of set_ftrace_filter: a call of a function
- * switches an event of the same instance, while the event is in soft mode. Texts and errno as the
- * kernel's. find, get and put under the tree lock; a call changes one bit of the event's flags.
- * fork: the flags are the child's own with its memory. Tests: tests/engine/events/func_command.
+ * switches an event of the same instance, which is in soft mode for that. Texts and errno are the
+ * kernel's. find, get and put are called under the tree lock; a function's call changes one bit of
+ * the event's flags. fork: the child has its own copy of the flags. Tests:
+ * tests/engine/events/func_command.
  */
 #include <errno.h>
 
@@ -22,7 +23,7 @@ static size_t to_colon(const char *text, size_t n)
 	return i;
 }
 
-/* `SYSTEM:EVENT[:...]` */
+/* Find the event of `SYSTEM:EVENT[:...]`. */
 static void *find_event(struct trace_array *tr, const char *text, size_t n, size_t *used,
 			uint16_t *id)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a histogram: its rows, which histograms of one name share, its description, and its
- * row in the area's table. hist_count.c counts. Control context. Rows lie in the area (abi/area.h)
- * and get their memory when they are first used. fork: the child has the same histograms, empty.
- * Tests: tests/engine/events/hist.
+ * The life of a histogram: its rows, the sharing of rows by histograms of one name, its
+ * description, and its row in the area's table. hist_count.c counts. Control context. Rows are in
+ * the area (abi/area.h) and get memory when they are first used. fork: the child has the same
+ * histograms, empty. Tests: tests/engine/events/hist.
  */
 #include "engine/events/trigger/hist.h"
 
@@ -23,7 +23,7 @@
 
 #define MAX_ABOUT_BYTES 65536u
 
-/* Give what a row holds its places. */
+/* Set the offsets of all that a row has. */
 static void lay_out(struct hist *h)
 {
 	h->key_at = (uint32_t)sizeof(struct hist_row) + 8 * h->nr_vals;
@@ -43,7 +43,7 @@ static uint64_t map_bytes(const struct hist_map *m)
 	return rows_at(m) + (uint64_t)m->nr_rows * m->row_bytes;
 }
 
-/* The part that has memory from the beginning: all slots, and some rows. */
+/* The bytes that get memory at the beginning: all slots, and some rows. */
 static uint64_t first_bytes(const struct hist_map *m)
 {
 	uint64_t rows = map_bytes(m) - rows_at(m);
@@ -51,7 +51,7 @@ static uint64_t first_bytes(const struct hist_map *m)
 	return rows_at(m) + (rows < HIST_GROW_BYTES ? rows : HIST_GROW_BYTES);
 }
 
-/* Its memory is there and zero. */
+/* Fill in the head of a map, whose memory is backed and zero. */
 static void set_up_map(const struct trace_array *tr, struct hist_map *m)
 {
 	m->shown = hist_room_at(tr, m->at);
@@ -95,7 +95,7 @@ static void free_map(struct trace_array *tr, struct hist_map *m)
 	heap_free(m);
 }
 
-/* Write its description where its readers find it. */
+/* Write the description into the area. */
 static int put_about(struct hist *h, const char *filter)
 {
 	char *text = heap_alloc(MAX_ABOUT_BYTES);
@@ -168,7 +168,7 @@ int hist_join(struct hist *h, struct trace_array *tr, struct parse_errors *error
 	return 0;
 }
 
-/* Histograms of one name count into the same rows. */
+/* For histograms of one name, which count into the same rows: give all of them the map. */
 struct lending {
 	const struct hist *h;
 	struct hist_map *map;
@@ -191,7 +191,7 @@ static void lend(struct hist *h, void *arg)
 	hist_room_changed(h->row);
 }
 
-/* Its first rows, also for the others of its name if they have none. */
+/* Make its first rows, also for other histograms of its name that have none. */
 static int make_rows(struct hist *h)
 {
 	struct lending l = {.h = h};
@@ -312,8 +312,8 @@ static int is_in(const struct area_header *head, const void *p)
 }
 
 /*
- * Rows where they were in the parent's area. If several histograms share them, the first one sets
- * them up.
+ * Map the rows where they were in the parent's area. If several histograms share them, the first
+ * one sets them up.
  */
 static int fork_map(const struct hist *h, struct hist_map *m)
 {
@@ -332,7 +332,7 @@ static int fork_map(const struct hist *h, struct hist_map *m)
 	return 0;
 }
 
-/* Write its description, and its row. Return: whether there is memory for them. */
+/* Write the description and the row of AREA_HISTS. Return: whether there is memory for them. */
 static int fork_row(struct hist *h, const struct area_hist *was, uint32_t index, const char *filter)
 {
 	struct area_header *head = trace_array_area(h->tr);
@@ -371,7 +371,7 @@ static void fork_one(struct hist *h, uint32_t index, const struct area_header *p
 		free_map(h->tr, m);
 }
 
-/* A histogram without rows takes the rows of another of its name, for which there was memory. */
+/* A histogram without rows takes the rows of another one of its name for which there was memory. */
 static void fork_name(struct event_trigger *t, const struct area_header *parent)
 {
 	struct hist *h = t->hist;
@@ -388,7 +388,7 @@ static void fork_name(struct event_trigger *t, const struct area_header *parent)
 	h->row->map = h->map->at;
 }
 
-/* Of an instance that the child does not have: its area must not be touched. */
+/* The child does not have this histogram's instance: the instance's area must not be accessed. */
 static void leave_one(struct hist *h)
 {
 	h->row = NULL;
@@ -428,7 +428,7 @@ static void each_forked(void (*with)(struct event_trigger *t, const struct area_
 					with(t, parent);
 }
 
-/* A child that has an area and rings of its own: its histograms begin anew. */
+/* In a child that has an area and rings of its own: its histograms begin empty. */
 static void hists_fork(const struct lifecycle_fork *f)
 {
 	if (f->when != LIFECYCLE_FORK_TAKE)

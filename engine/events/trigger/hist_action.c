@@ -3,11 +3,11 @@
  * Actions of histograms: onmatch(SYSTEM.EVENT), onmax($VAR) and onchange($VAR), each with
  * trace(SYNTHETIC,...), SYNTHETIC(...), save(...) or snapshot(). Grammar, messages and positions
  * are the kernel's (6.12). A field of the action's own event becomes a variable of the histogram. A
- * field of another event becomes a variable of a histogram that is made there with the same keys,
- * and is removed with the action.
+ * field of another event becomes a variable of a histogram that is made at that event with the same
+ * keys; that histogram is removed with the action.
  *
- * Firing: any context, no lock. The largest value is exact under threads; the values of save() are
- * from the last thread that found a larger one. All else: control context. Tests:
+ * Firing: any context, no lock. The largest value is exact even with several threads. The values of
+ * save() are from the last thread that found a larger one. All else: control context. Tests:
  * tests/engine/events/hist_vars.
  */
 #include <errno.h>
@@ -27,7 +27,7 @@ static int begins(const struct word *w, const char *text)
 	return w->n >= n && !memcmp(w->at, text, n);
 }
 
-/* The parameters of an action; the first one of trace() is the event. */
+/* Parse the parameters of an action; the first one of trace() is the event. */
 static int parse_params(struct line *l, struct hist_action *a, struct word list)
 {
 	struct word one;
@@ -59,7 +59,7 @@ static int parse_params(struct line *l, struct hist_action *a, struct word list)
 	return 0;
 }
 
-/* `.name(params)` */
+/* Parse `.name(params)`. */
 static int parse_what(struct line *l, struct hist_action *a, struct word text)
 {
 	struct word skipped, name, params;
@@ -160,7 +160,7 @@ static int is_own(const struct line *l, const struct word *system, const struct 
 	return word_is(system, l->event->system) && word_is(event, l->event->name);
 }
 
-/* `$name` as a parameter. */
+/* Find the variable of a parameter `$name`. */
 static int find_var(struct line *l, const struct hist_action *a, const struct word *system,
 		    const struct word *event, const struct word *name, uint8_t *ref)
 {
@@ -179,7 +179,7 @@ static int find_var(struct line *l, const struct hist_action *a, const struct wo
 	return var == -ENOENT ? bad_word(l, "Couldn't find param", name) : var;
 }
 
-/* A variable of the histogram's own for a field. */
+/* Make a variable of this histogram for a field. */
 static int make_field_var(struct line *l, const struct word *field, enum hist_var_kind kind,
 			  uint8_t *var)
 {
@@ -220,7 +220,7 @@ static int same_keys(const struct hist *a, const struct event *of_a, const struc
 	return 1;
 }
 
-/* `keys=...:synthetic_FIELD=FIELD [if ...]`, as the histogram that was found there. */
+/* Put `keys=...:synthetic_FIELD=FIELD [if ...]`, with the keys of the histogram @like. */
 static void put_made(const struct hist *like, const char *filter, const struct word *field,
 		     struct seq_buf *s)
 {
@@ -244,7 +244,10 @@ static void put_made(const struct hist *like, const char *filter, const struct w
 	}
 }
 
-/* The field of another event: a variable of a histogram there, which is made when there is none. */
+/*
+ * Find the variable for a field of another event, in a histogram there, which is made if there is
+ * none.
+ */
 static int find_other_field(struct line *l, const struct word *system, const struct word *event,
 			    const struct word *field, uint8_t *ref)
 {
@@ -282,7 +285,7 @@ static int find_other_field(struct line *l, const struct word *system, const str
 	return err == -ENOENT ? bad_word(l, "Couldn't find synthetic variable", field) : err;
 }
 
-/* A field as a parameter: of the histogram's own event, else of the one that is matched. */
+/* Find the field of a parameter: in this histogram's event, else in the matched event. */
 static int find_field(struct line *l, const struct hist_action *a, const struct word *system,
 		      const struct word *event, const struct word *field, uint8_t *ref)
 {
@@ -404,7 +407,7 @@ static int takes_snapshots(const struct hist *h)
 	return 0;
 }
 
-/* One histogram of an instance takes snapshots. */
+/* Only one histogram of an instance may take snapshots. */
 static int create_snapshot(struct line *l, const struct hist_action *a)
 {
 	const struct event_trigger *t;

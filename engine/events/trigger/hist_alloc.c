@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See hist_alloc.h. Ranges are whole pieces, first fit; a list in the process's memory says which
- * are taken. AREA_HIST_ROOM has addresses for many and no access until a piece is first taken, so
- * that mlockall() gives it no memory. fork: the child has the same ranges, at the same places, in
- * an area of its own, and no memory behind them until it asks (hist_room_again). Tests:
- * tests/engine/events/hist.
+ * See hist_alloc.h. A range is a number of whole pieces, first fit. A list in the process's own
+ * memory says which are in use. AREA_HIST_ROOM has addresses for many pieces, and they are
+ * inaccessible until a piece is first used, so that mlockall() gives them no memory. fork: the
+ * child has the same ranges at the same places, in an area of its own, and no memory for them until
+ * hist_room_again(). Tests:
  */
 #include "engine/events/trigger/hist_alloc.h"
 
@@ -18,7 +18,7 @@
 #include "engine/process/heap.h"
 #include "engine/ring/pool.h"
 
-/* In the order of their places. Piece 0 is never given out: 0 is no place. */
+/* Ranges in use, sorted by place. Piece 0 is never used, so that 0 is not a place. */
 struct hist_range {
 	struct hist_range *next;
 	uint32_t first, nr;
@@ -44,7 +44,7 @@ int hist_room_back(void *from, uint64_t bytes)
 	return err == -EFAULT ? -ENOSPC : err;
 }
 
-/* Pieces that were never taken have no access yet. */
+/* Make pieces accessible that were never used before. */
 static int reach(struct trace_array *tr, uint32_t to)
 {
 	struct area_header *head = trace_array_area(tr);
@@ -105,7 +105,7 @@ void hist_room_put(struct trace_array *tr, uint64_t at)
 	if (!r)
 		return;
 	*link = r->next;
-	/* locked memory cannot be given back; the next user finds zeros all the same */
+	/* locked memory cannot be given back, so clear it: the next user must find zeros */
 	if (sys_madvise(hist_room_at(tr, at), (size_t)r->nr * AREA_HIST_PIECE, MADV_REMOVE) &&
 	    !sys_back(hist_room_at(tr, at), (uint64_t)r->nr * AREA_HIST_PIECE))
 		memset(hist_room_at(tr, at), 0, (size_t)r->nr * AREA_HIST_PIECE);

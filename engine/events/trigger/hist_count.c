@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counting. The table has a fixed size. A row is complete before one compare-and-store puts its
- * number into a slot, so no thread waits for another, nor a signal handler for the code that it
- * interrupted. If two threads make a row for the same key, the second finds the first one's row and
- * keeps its own for a later key (spares). Values are added atomically, so counts are exact; a
+ * number into a slot, so no thread waits for another, and no signal handler for the code that it
+ * interrupted. If two threads make a row for the same key, the second uses the first one's row and
+ * keeps its own for a later key (spares). Values are added atomically, so counts are exact. A
  * record for whose key there is no row is a drop. Any context. fork: nothing of its own. Costs:
  * bench "events". Tests: tests/engine/events/hist.
  */
@@ -41,7 +41,7 @@ static uint64_t number_of(const struct hist_field *f, const uint8_t *record)
 	}
 }
 
-/* As the kernel's: the power of two that is at least as large. */
+/* As the kernel's log2: rounded up. */
 static uint64_t log2_of(uint64_t v)
 {
 	uint64_t n = 0;
@@ -52,7 +52,7 @@ static uint64_t log2_of(uint64_t v)
 	return n;
 }
 
-/* The time as the instance's trace_clock has it; in us where it has ns and the line asks so. */
+/* The time by the instance's trace_clock; in us if the clock has ns and the line asks for usecs. */
 static uint64_t time_of(const struct hist *h)
 {
 	const struct area_buffer *b = trace_array_buffer(h->tr);
@@ -63,7 +63,7 @@ static uint64_t time_of(const struct hist *h)
 	if (b->trace_clock == AREA_TRACE_COUNTER)
 		return load_relaxed(&h->tr->ring->counter);
 	ns = ring_clock_mono() + (uint64_t)b->clock_offset_ns;
-	if (unlikely(ring_as != NULL)) /* it happened a while ago */
+	if (unlikely(ring_as != NULL)) /* the record is of an earlier time */
 		ns -= (uint64_t)((unsigned __int128)(ring_clock() - ring_as->stamp) *
 					 hist_unit_ns >>
 				 32);
@@ -72,7 +72,7 @@ static uint64_t time_of(const struct hist *h)
 	return h->in_usecs ? (ns + 500) / 1000 : ns;
 }
 
-/* Where the text or the stack of a field begins, and how long it may be. */
+/* Where a field's text or stack begins, and its greatest length. */
 static const char *bytes_of(const struct hist_field *f, const uint8_t *record, uint32_t *n)
 {
 	const char *from = (const char *)record + f->offset;
@@ -113,7 +113,7 @@ static uint64_t raw_value_of(const struct hist *h, const struct hist_field *f,
 		return hist_expr_value(h, f->expr, record, refs);
 	case HIST_STACK:
 		return 0;
-	default: /* text counts as where it lies, as the kernel has it */
+	default: /* the value of a text is its address, as in the kernel */
 		return (uint64_t)(uintptr_t)bytes_of(f, record, &n);
 	}
 }
@@ -139,7 +139,7 @@ static void copy_string(const struct hist_field *f, const uint8_t *record, char 
 		to[i] = from[i];
 }
 
-/* The values of a field: their number, and where they are. */
+/* Copy a stack: the number of its addresses, and the addresses. */
 static void copy_stack(const struct hist_field *f, const uint8_t *record, uint64_t *to)
 {
 	const char *from;
@@ -190,14 +190,16 @@ static void give_back(struct hist_map *m, uint32_t row)
 			return;
 }
 
-/* Give memory to all rows up to @n, and some more. Another thread may do the same at once. */
+/*
+ * Give memory to all rows up to @n, and some more. Another thread may do the same at the same time.
+ */
 static int back_rows(struct hist_map *m, uint32_t n)
 {
 	uint32_t more = HIST_GROW_BYTES / m->row_bytes + 1, from = load_relaxed(&m->backed), to;
 	int err;
 
 	to = m->nr_rows - n < more ? m->nr_rows : n + more;
-	/* others had more meanwhile */
+	/* another thread has done more meanwhile */
 	if (from >= to)
 		return 0;
 	err = hist_room_back(m->rows + (uint64_t)from * m->row_bytes,
@@ -207,7 +209,7 @@ static int back_rows(struct hist_map *m, uint32_t n)
 	return err;
 }
 
-/* A free row; UINT32_MAX: there is none. */
+/* Take a free row; UINT32_MAX: there is none. */
 static uint32_t take_row(struct hist_map *m)
 {
 	uint32_t i, n;
@@ -260,7 +262,7 @@ struct hist_row *hist_row_find(struct hist *h, const uint64_t *key)
 	return NULL;
 }
 
-/* The row of a key, a new one if need be; NULL: there is no room. */
+/* The row of a key, a new one if needed; NULL: there is no room. */
 static struct hist_row *find_row(const struct hist *h, struct hist_map *m, const uint64_t *key)
 {
 	uint32_t words = h->key_bytes / 8, mask = m->nr_slots - 1, own = UINT32_MAX, tries;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * events/SYSTEM/NAME/hist_debug: the parts of a histogram, as a kernel with
- * CONFIG_HIST_TRIGGERS_DEBUG shows them (6.12); keys and values only. Control context. Tests:
+ * CONFIG_HIST_TRIGGERS_DEBUG shows them (6.12); only keys and values. Control context. Tests:
  * tests/engine/events/hist.
  */
 #include "engine/base/mem.h"
@@ -21,7 +21,7 @@ static void put_number(struct seq_buf *s, const char *what, uint64_t v)
 	seq_putc(s, '\n');
 }
 
-/* Fields that are no event's have a type of their own. */
+/* Fields that do not come from the event have a type of their own. */
 static const char *type_of(const struct hist_field *f, const struct event_field *field)
 {
 	if (field)
@@ -72,7 +72,7 @@ void hist_show_debug(const struct hist *h, const struct event *e, struct seq_buf
 	uint32_t i;
 
 	seq_puts(s, "hist_data: ");
-	/* the kernel, too, prints a number here that only distinguishes histograms */
+	/* as in the kernel, this number only distinguishes histograms */
 	for (i = 16; i--;)
 		seq_putc(s, "0123456789abcdef"[(h->row ? h->row->order : 0) >> (i * 4) & 15]);
 	seq_putc(s, '\n');

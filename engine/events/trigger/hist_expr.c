@@ -12,7 +12,7 @@
 #include "engine/base/text.h"
 #include "engine/events/trigger/hist_vars.h"
 
-/* The last @c that is an operator: the one of `.sym-offset` is none. */
+/* Find the last operator @c; a `-` in `.sym-offset` is not an operator. */
 static size_t last(const struct word *t, char c)
 {
 	static const char name[] = ".sym-offset";
@@ -27,7 +27,7 @@ static size_t last(const struct word *t, char c)
 	return t->n;
 }
 
-/* Which operator is the root of @t, and where it is; HIST_LEAF: there is none. */
+/* The operator at the root of @t, and its offset; HIST_LEAF: there is none. */
 static enum hist_op root_of(const struct word *t, size_t *at)
 {
 	size_t minus = last(t, '-'), plus = last(t, '+'), div = last(t, '/'), mul = last(t, '*');
@@ -68,7 +68,7 @@ static struct hist_expr *new_expr(struct line *l, enum hist_op op)
 	return e;
 }
 
-/* The text of an expression, in memory that goes with it. */
+/* Set the text of an expression, in memory of the histogram. */
 static int set_text(struct line *l, struct hist_expr *e)
 {
 	static const char signs[] = {
@@ -116,7 +116,7 @@ static int parse_const(struct line *l, const struct word *text, const struct his
 	return set_text(l, e);
 }
 
-/* A text may be taken as a number: its address. */
+/* A text may be used as a number: its address. */
 static void set_leaf_type(const struct line *l, struct hist_expr *e)
 {
 	const struct hist_field *f = &e->field;
@@ -185,8 +185,10 @@ static int is_own(const struct line *l, const struct word *system, const struct 
 	return !system->at || (word_is(system, l->event->system) && word_is(event, l->event->name));
 }
 
-/* The field for which a variable of this line is a name; NULL: it is no variable, or more than a
- * field. */
+/*
+ * The field that a variable of this line consists of; NULL: it is not a variable, or is more than a
+ * field.
+ */
 static const struct word *field_of(const struct line *l, const struct word *name)
 {
 	uint32_t i;
@@ -202,7 +204,7 @@ static const struct word *field_of(const struct line *l, const struct word *name
 	return NULL;
 }
 
-/* `system.event.$name` */
+/* Split `system.event.$name`. */
 static struct word split(struct word text, struct word *system, struct word *event)
 {
 	struct word rest = text;
@@ -284,7 +286,7 @@ static int parse_unary(struct line *l, struct word text, uint32_t *nr, const str
 	return set_text(l, e);
 }
 
-/* Its value if it is known now: a number, or a variable that is one. */
+/* The value of an expression that is known now: a number, or a variable that is one. */
 static int constant_of(const struct line *l, const struct hist_expr *e, uint64_t *v)
 {
 	if (e->op == HIST_REF)

@@ -7,7 +7,7 @@
 #include "engine/events/trigger/hist.h"
 
 #define HIST_MAX_KEYS	3u
-#define HIST_MAX_VALS	3u /* hitcount among them */
+#define HIST_MAX_VALS	3u /* hitcount included */
 #define HIST_MAX_SORTS	2u
 #define HIST_MIN_SIZE	128u
 #define HIST_MAX_SIZE	131072u
@@ -15,14 +15,15 @@
 #define HIST_MAX_STACK	16u  /* frames */
 #define HIST_MAX_KEY	384u /* bytes of all keys, as the kernel counts them */
 #define HIST_SPARES	8u
-#define HIST_GROW_BYTES 65536u /* of rows, which get their memory so */
+#define HIST_GROW_BYTES 65536u /* of rows, which get memory in steps of this size */
 
-/* Of the area's clock, times 2^32; known when a histogram looks at times. */
+/* ns in a unit of the area's clock, times 2^32; set when a histogram uses times. */
 extern uint64_t hist_unit_ns;
 
 enum hist_from {
 	HIST_FIELD,
-	HIST_STATIC, /* text in the record, or where a word of it says */
+	/* text in the record, at a fixed offset; the next two: where a word of the record says */
+	HIST_STATIC,
 	HIST_DYN,
 	HIST_RDYN,
 	HIST_PID,
@@ -32,9 +33,9 @@ enum hist_from {
 	HIST_COMMON,  /* common_type: the same in all records of the event */
 	HIST_FLAGS,   /* common_flags */
 	HIST_PREEMPT, /* common_preempt_count */
-	HIST_STACK,   /* of the thread */
+	HIST_STACK,   /* the thread's stack */
 	HIST_STACK_FIELD,
-	HIST_EXPR, /* made of others */
+	HIST_EXPR, /* an expression of others */
 };
 
 enum hist_modifier {
@@ -49,7 +50,7 @@ enum hist_modifier {
 	HIST_SYM_OFFSET = AREA_HIST_SYM_OFFSET,
 	HIST_SYSCALL = AREA_HIST_SYSCALL,
 	HIST_USECS = AREA_HIST_USECS,
-	HIST_STACKTRACE, /* of a field that holds one */
+	HIST_STACKTRACE, /* of a field that has a stack */
 };
 
 struct hist_field {
@@ -57,9 +58,9 @@ struct hist_field {
 	uint8_t modifier; /* enum hist_modifier */
 	uint8_t is_signed;
 	uint8_t reserved;
-	uint32_t offset, size; /* in the record */
-	uint32_t key_at;       /* a key: where it is among a row's keys */
-	uint32_t key_bytes;    /* its room there */
+	uint32_t offset, size; /* of the field in the record */
+	uint32_t key_at;       /* a key: its offset among a row's keys */
+	uint32_t key_bytes;    /* a key: its bytes there */
 	uint64_t buckets;
 	uint64_t value;		      /* HIST_COMMON */
 	const struct hist_expr *expr; /* HIST_EXPR */
@@ -69,12 +70,12 @@ struct hist_field {
 struct hist_sort {
 	uint8_t is_key;
 	uint8_t descending;
-	uint8_t index; /* of keys or vals */
+	uint8_t index; /* index in keys or vals */
 };
 
 /*
- * The counts. Rows, and a table of their numbers + 1 by the hash of their keys, lie in the area,
- * where readers find them; 0: an empty place.
+ * The counts. Rows, and a hash table with their numbers + 1 (0: empty), are in the area, where
+ * readers find them.
  */
 struct hist_map {
 	struct area_hist_map *shown;
@@ -83,16 +84,16 @@ struct hist_map {
 	uint32_t nr_slots; /* twice the rows, a power of two */
 	uint32_t nr_rows;
 	uint32_t row_bytes;
-	uint32_t next;	 /* rows given out; may go beyond nr_rows */
-	uint32_t backed; /* how many, from the first, have memory */
-	/* rows + 1 that were made for a key that another made first */
+	uint32_t next;	 /* rows that have been taken; may be greater than nr_rows */
+	uint32_t backed; /* rows, from the first, that have memory */
+	/* numbers + 1 of rows that were made for a key for which another thread had made one */
 	uint32_t spares[HIST_SPARES];
-	uint64_t at;	/* its place, see hist_alloc.h */
-	uint32_t users; /* histograms that use it: all of one name */
+	uint64_t at;	/* offset in the area, see hist_alloc.h */
+	uint32_t users; /* histograms that use it: those of one name */
 };
 
 /*
- * A row: the hash of its keys, the values, and from key_at on its keys; then, at hist.execname, the
+ * A row: the hash of its keys, the values, and from key_at on its keys; then, if hist.execname, the
  * thread's name, and from extra_at on the other data of a key (struct hist).
  */
 struct hist_row {
@@ -107,25 +108,25 @@ struct hist {
 	struct hist_sort sorts[HIST_MAX_SORTS];
 	uint32_t size;
 	uint32_t key_bytes; /* a multiple of eight */
-	uint32_t key_at;    /* of a row; these are known from hist_start() on */
+	uint32_t key_at;    /* offset in a row; these offsets are set by hist_start() */
 	uint32_t comm_at;
 	uint32_t extra_at, extra_bytes;
 	uint32_t paused;
 	uint8_t execname;
 	uint8_t no_hitcount;
-	uint8_t has_time;  /* common_timestamp is looked at */
-	uint8_t has_stack; /* common_stacktrace is */
-	uint8_t in_usecs;  /* ... and is in us wherever it is */
+	uint8_t has_time;  /* it uses common_timestamp */
+	uint8_t has_stack; /* it uses common_stacktrace */
+	uint8_t in_usecs;  /* common_timestamp is in us everywhere in the line */
 	char clock[16];	   /* `clock=` */
-	uint32_t clock_at; /* in the line */
-	uint32_t name_at;  /* the same, of `name=` */
+	uint32_t clock_at; /* offset in the line */
+	uint32_t name_at;  /* offset of `name=` in the line */
 	char name[64];
 	struct hist_vars *more; /* variables and their users; NULL: there are none */
-	/* in the area of the instance, from hist_start() on */
+	/* set by hist_start(); map and row are in the area of the instance */
 	struct trace_array *tr;
 	struct hist_map *map; /* NULL: a fork's child had no memory for it */
 	struct area_hist *row;
-	uint64_t about; /* its place */
+	uint64_t about; /* offset of the description in the area */
 };
 
 static inline struct hist_row *hist_row(const struct hist_map *m, uint32_t i)
@@ -143,7 +144,10 @@ static inline int hist_is_text(const struct hist_field *f)
 	return f->from == HIST_STATIC || f->from == HIST_DYN || f->from == HIST_RDYN;
 }
 
-/* A key or value that is text: shown so, unless a modifier makes a number of its address. */
+/*
+ * Whether a key or value is shown as text: it is text, and no modifier makes a number of its
+ * address.
+ */
 static inline int hist_is_string(const struct hist_field *f)
 {
 	return hist_is_text(f) && f->modifier != HIST_LOG2 && f->modifier != HIST_BUCKETS;
@@ -159,31 +163,38 @@ static inline uint32_t hist_row_number(const struct hist_map *m, const struct hi
 	return (uint32_t)((uint64_t)((const uint8_t *)row - m->rows) / m->row_bytes);
 }
 
-/* A number of a record. @refs: the values of references, for expressions. Any context. */
+/* The value of a numeric field. @refs: values of the references, for expressions. Any context. */
 uint64_t hist_value(const struct hist *h, const struct hist_field *f, const void *record,
 		    const uint64_t *refs);
-/* A text or a stack of it, into room that is cleared: of a text with a NUL behind it, see
- * hist_var.c. */
+/*
+ * Copy a record's text or stack into zeroed room; a text gets a NUL behind it if there is room, see
+ * hist_var.c.
+ */
 void hist_copy_bytes(const struct hist_field *f, const void *record, uint64_t *to);
 
-/* The row of a key, or NULL. Any context. */
+/* The row of a key; NULL: there is none. Any context. */
 struct hist_row *hist_row_find(struct hist *h, const uint64_t *key);
-/* The same, one more hit of it, made when there is none; NULL: no room, counted. */
+/*
+ * As hist_row_find(), and count a hit; the row is made if there is none. NULL: no room; counted as
+ * a drop.
+ */
 struct hist_row *hist_row_get(const struct hist *h, struct hist_map *m, const uint64_t *key);
 
-/* A record is counted that has variables, see hist_var.c. @key: its keys as a row has them. */
+/* Count a record of a histogram with variables, see hist_var.c. @key: its keys in a row's form. */
 void hist_fire_more(struct hist *h, struct hist_map *map, const uint64_t *key, const void *record);
-/* The values that save() keeps. */
+/* Store the values of save(). */
 void hist_save(const struct hist *h, struct hist_row *row, const void *record,
 	       const uint64_t *refs);
 
-/* A field as a line has it: `name.modifier`. */
+/* Put a field as it is in a line: `name.modifier`. */
 void hist_show_field(const struct hist_field *f, struct seq_buf *s);
 
-/* The clock that it wants when it looks at times. */
+/* The clock that it needs if it uses times. */
 const char *hist_clock(const struct hist *h);
 
-/* How it is shown (struct area_hist_desc) into @s. @filter: of its trigger, NULL none. */
+/*
+ * Put its description (struct area_hist_desc). @filter: text of its trigger's filter; NULL: none.
+ */
 void hist_describe(const struct hist *h, const char *filter, struct seq_buf *s);
 
 #endif

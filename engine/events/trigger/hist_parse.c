@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line of a histogram. Grammar, messages and positions are the kernel's (6.12), as far as what
- * is offered goes: keys with all modifiers, values, two sort fields, size, name, clock, pause,
- * continue, clear, nohitcount; for expressions see hist_expr.c, for variables hist_var.c, for
- * actions hist_action.c. Control context. Tests: tests/engine/events/hist.
+ * The line of a histogram. Grammar, messages and positions are the kernel's (6.12), for what is
+ * supported: keys with all modifiers, values, two sort fields, size, name, clock, pause, continue,
+ * clear, nohitcount. For expressions see hist_expr.c, for variables hist_var.c, for actions
+ * hist_action.c. Control context. Tests: tests/engine/events/hist.
  */
 #include "engine/events/trigger/hist.h"
 
@@ -15,7 +15,7 @@
 #include "engine/process/heap.h"
 #include "engine/events/trigger/hist_vars.h"
 
-/* Log an error, at a place of the line. */
+/* Log an error at a position of the line. Return: -EINVAL. */
 static int bad(struct line *l, const char *text, const char *at)
 {
 	struct parse_errors *errors = l->errors;
@@ -35,7 +35,7 @@ int bad_word(struct line *l, const char *text, const struct word *w)
 	return bad(l, text, l->all.at);
 }
 
-/* The fields of the record's head: the same in each record of an event, except the thread. */
+/* Find a common field of the record: the same in each record of an event, except the thread. */
 static int find_common(struct hist_field *f, const struct word *name, const struct event *e)
 {
 	f->from = HIST_COMMON;
@@ -106,7 +106,7 @@ static int find_field(struct line *l, struct hist_field *f, const struct word *n
 	return 0;
 }
 
-/* `buckets=N`, or `bucket=N`. Return: whether it is. */
+/* Parse `buckets=N` or `bucket=N`. Return: whether it is one. */
 static int take_buckets(struct hist_field *f, const struct word *m)
 {
 	struct word rest = *m, name;
@@ -139,7 +139,7 @@ static int set_modifier(struct line *l, struct hist_field *f, const struct word 
 	else if (take_buckets(f, m))
 		f->modifier = HIST_BUCKETS;
 	else if (m->n >= 7 && word_is(&percent, "percent") &&
-		 is_val) /* the kernel compares this many bytes */
+		 is_val) /* the kernel compares only this many bytes */
 		f->modifier = HIST_PERCENT;
 	else if (m->n >= 5 && word_is(&graph, "graph") && is_val)
 		f->modifier = HIST_GRAPH;
@@ -161,7 +161,7 @@ int hist_field_parse(struct line *l, struct hist_field *f, struct word text, int
 	return err;
 }
 
-/* A field, or what is made of some. */
+/* Parse a field or an expression. */
 static int parse_operand(struct line *l, struct hist_field *f, const struct word *text, int is_val)
 {
 	const struct hist_expr *e;
@@ -187,7 +187,7 @@ static int has_refs(const struct hist_expr *e)
 	return e && (e->op == HIST_REF || has_refs(e->a) || has_refs(e->b));
 }
 
-/* Its room in a row, and what the kernel counts for it. */
+/* Set the bytes of a key in a row. Return: what the kernel counts for it. */
 static uint32_t key_room(struct hist_field *f)
 {
 	uint32_t size = f->size < HIST_MAX_STRING ? f->size : HIST_MAX_STRING;
@@ -265,7 +265,7 @@ static int is_modifier(const struct word *w)
 	       word_is(w, "execname") || (w->n > 8 && !memcmp(w->at, "buckets=", 8));
 }
 
-/* Behind keys and vals. */
+/* Parse the sort fields, when keys and vals are known. */
 static int parse_sort(struct line *l, struct word list)
 {
 	const char *attribute = list.at - strlen("sort=");
@@ -283,7 +283,7 @@ static int parse_sort(struct line *l, struct word list)
 			return bad(l, "Empty sort field", attribute);
 		if (h->nr_sorts + 1 == HIST_MAX_SORTS && list.at)
 			return bad(l, "Too many sort fields (Max = 2)", attribute);
-		/* a listing has the field's own modifier too */
+		/* a listing also has the field's own modifier */
 		while (word_next(&rest, '.', &order)) {
 			sort.descending |= word_is(&order, "descending");
 			if (!word_is(&order, "descending") && !word_is(&order, "ascending") &&
@@ -311,7 +311,7 @@ static int parse_size(struct line *l, const struct word *value)
 	uint64_t v;
 	uint32_t size = HIST_MIN_SIZE;
 
-	/* as it is rounded up */
+	/* the kernel's limits, before it is rounded up */
 	if (str_to_u64(value->at, value->n, &v) || v <= HIST_MIN_SIZE / 2 || v > HIST_MAX_SIZE)
 		return -EINVAL;
 	while (size < v)
@@ -320,7 +320,7 @@ static int parse_size(struct line *l, const struct word *value)
 	return 0;
 }
 
-/* A text that is too long for a clock's name is refused when the clock is set. */
+/* Take the name of a clock; one that is too long is refused when the clock is set. */
 static void take_clock(struct line *l, const struct word *name)
 {
 	size_t n = sizeof(l->hist->clock) - 1;
@@ -338,14 +338,14 @@ static int take_name(struct line *l, const struct word *attribute, const struct 
 	return 0;
 }
 
-/* The pieces of a line, before they are interpreted. */
+/* The parts of a line, before they are interpreted. */
 struct parts {
 	struct word keys, vals, sort;
 	struct word assignments[HIST_MAX_VARS], actions[HIST_MAX_ACTIONS];
 	uint32_t nr_assignments, nr_actions;
 };
 
-/* One of `key=value`. */
+/* Parse one part `key=value`. */
 static int parse_assignment(struct line *l, struct word text, const struct word *name,
 			    struct word value, struct parts *p)
 {
@@ -371,7 +371,7 @@ static int parse_assignment(struct line *l, struct word text, const struct word 
 	return 0;
 }
 
-/* One of `key=value`, or a word. */
+/* Parse one part, `key=value` or a word. */
 static int parse_attribute(struct line *l, struct word text, struct parts *p)
 {
 	struct word rest = text, name;
@@ -428,7 +428,7 @@ static int parse(struct line *l)
 	struct parts p = {0};
 	int err = 0;
 
-	word_next(&text, ':', &one); /* `hist` */
+	word_next(&text, ':', &one); /* skip `hist` */
 	while (!err && word_next(&text, ':', &one))
 		err = parse_attribute(l, one, &p);
 	if (!err && !p.keys.at)
@@ -489,7 +489,10 @@ int hist_actions_make(struct hist *h, const struct event_file *f, const char *te
 	return err;
 }
 
-/* The CPU and the stack have several names each: `cpu` is listed as `common_cpu`. */
+/*
+ * Whether two names mean the same: the CPU and the stack have several (`cpu` is listed as
+ * `common_cpu`).
+ */
 static int same_name(const struct hist_field *a, const struct hist_field *b)
 {
 	return a->from == HIST_CPU || a->from == HIST_STACK || str_equal(a->name, b->name);

@@ -9,27 +9,27 @@
 #define HIST_MAX_VARS 16u /* of all kinds */
 
 struct line {
-	const struct event_file *file; /* whose trigger it is */
+	const struct event_file *file; /* the event file that has the trigger */
 	const struct event *event;
-	struct word all; /* the line */
+	struct word all; /* the whole line */
 	struct parse_errors *errors;
 	struct hist *hist;
 	/*
-	 * the variables that it defines, and the first operands of their expressions: see
+	 * variables that the line defines, and the first operands of their expressions: see
 	 * hist_vars_parse()
 	 */
 	struct {
 		struct word name, expr;
 	} defs[HIST_MAX_VARS];
 	uint32_t nr_defs;
-	int remove; /* it is to be removed: the names that it defines may be there already */
+	int remove; /* the line removes a histogram: the names that it defines may exist already */
 	enum hist_wish wish;
 };
 
-/* Log an error where the text of a word is found first, as the kernel points. */
+/* Log an error at the first occurrence of a word's text in the line, as the kernel does. */
 int bad_word(struct line *l, const char *text, const struct word *w);
 
-/* `field[.modifier]` */
+/* Parse `field[.modifier]`. */
 int hist_field_parse(struct line *l, struct hist_field *f, struct word text, int is_val);
 
 #endif

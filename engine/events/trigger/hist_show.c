@@ -129,7 +129,7 @@ void hist_show_trigger(const struct hist *h, struct seq_buf *s)
 		show_action(&h->more->actions[i], s);
 }
 
-/* Fields first, then the names, then the line of the trigger. */
+/* The description: fields first, then the names, then the line of the trigger. */
 struct describing {
 	struct area_hist_field fields[AREA_HIST_MAX_FIELDS];
 	const char *names[AREA_HIST_MAX_FIELDS];
@@ -201,7 +201,7 @@ static void add_var(struct describing *d, const struct hist_var *v)
 	add(d, v->name, &field);
 }
 
-/* Each onmax() and onchange() is shown with all that is saved, as in the kernel. */
+/* Each onmax() and onchange() is shown with all saved values, as in the kernel. */
 static void add_kept(struct describing *d, const struct hist *h)
 {
 	const struct hist_vars *m = h->more;

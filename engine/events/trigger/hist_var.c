@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Variables of histograms. A variable is a value that a row keeps for other histograms with the
- * same keys. This file also counts the records of histograms that have variables. First the
- * variables of others that it names are looked up; if one has no value, it is as if there had been
- * no record. Then the row is counted and its own variables are set; variables that an action of its
- * own names have the values that this record set, even if another thread sets them meanwhile. A
- * variable that is an operand of an expression is read once.
+ * same keys. This file also counts the records of histograms with variables. First it looks up the
+ * variables of other histograms; if one has no value, the record is not counted. Then it counts the
+ * row and sets its own variables. If an action uses variables of its own histogram, it gets the
+ * values that this record set, even if another thread changes them meanwhile. A variable that is an
+ * operand of an expression is read once.
  *
- * Firing: any context, no lock: values are stored and marked as set atomically, of two records with
- * the same keys the later one stays. Texts and stacks may be torn by a writer of the same row, but
- * always end. All else: control context. fork: the child has the same, without values. Tests:
- * tests/engine/events/hist_vars.
+ * Firing: any context, no lock: values are stored and marked as set atomically; of two records with
+ * the same keys the later one wins. A concurrent writer of the same row may mix texts and stacks,
+ * but they always have an end. All else: control context. fork: the child has the same variables,
+ * without values. Tests: tests/engine/events/hist_vars.
  */
 #include <errno.h>
 
@@ -153,7 +153,7 @@ static int same_name(const char *name, const struct word *w)
 	return strlen(name) == w->n && !memcmp(name, w->at, w->n);
 }
 
-/* Of those that a user named. Return: its number, or -ENOENT. */
+/* Find a variable that a user named. Return: its number, or -ENOENT. */
 int hist_var_find(const struct hist *h, const struct word *name)
 {
 	uint32_t i;
@@ -165,7 +165,7 @@ int hist_var_find(const struct hist *h, const struct word *name)
 	return -ENOENT;
 }
 
-/* In the histograms of an event. */
+/* Find a variable in the histograms of an event. */
 static int find_in_file(const struct event_file *f, const struct word *name, struct hist **target)
 {
 	const struct event_trigger *t;
@@ -199,7 +199,7 @@ static int not_unique(struct line *l, const struct word *name)
 }
 
 /*
- * Combine the variable found so far with the one of another event; only one event may have it.
+ * Look for a variable in another event, after those that were searched; only one event may have it.
  * Return: 0 or -ENOENT.
  */
 static int look_in(struct line *l, const struct event_file *f, const struct word *name, int *found,
@@ -217,7 +217,7 @@ static int look_in(struct line *l, const struct event_file *f, const struct word
 	return 0;
 }
 
-/* In the histograms of the events of onmatch(). */
+/* Find a variable in the histograms of the events of onmatch(). */
 static int find_in_matches(struct line *l, const struct word *name, struct hist **target)
 {
 	int found = -ENOENT;
@@ -264,7 +264,7 @@ int hist_ref_find(struct line *l, const struct word *system, const struct word *
 	return var < 0 ? var : hist_ref_add(l->hist, target, (uint8_t)var, system, event, ref);
 }
 
-/* As a line has it: `$name`, `system.event.$name`. */
+/* The text of a reference: `$name`, `system.event.$name`. */
 static const char *ref_text(struct hist *h, const char *name, const struct word *system,
 			    const struct word *event)
 {
@@ -360,8 +360,8 @@ int hist_vars_split(struct line *l, const struct word *assignments, uint32_t nr)
 }
 
 /*
- * The kernel cuts a line into pieces while it reads it: for others that name the variable, what is
- * left of an expression is its first operand.
+ * The kernel cuts a line into pieces while it parses it. So for other histograms that name the
+ * variable, only the first operand of its expression is left.
  */
 static void cut(struct word *expr)
 {
@@ -445,7 +445,7 @@ void hist_vars_lay_out(struct hist *h)
 	h->extra_bytes = at - h->extra_at;
 }
 
-/* A copy of a value that a row keeps. The last byte of a text is always 0. */
+/* Copy a value that a row keeps. The last byte of a text is always 0. */
 static void copy_words(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	uint32_t i;
@@ -462,8 +462,10 @@ static void store_words(uint8_t *to, const uint8_t *from, uint32_t bytes)
 		store_relaxed((uint64_t *)(to + i), *(const uint64_t *)(from + i));
 }
 
-/* By as much of the key as the other histogram has, as in the kernel. Return: whether it had a
- * value. */
+/*
+ * Look up a variable, by as much of the key as the other histogram has, as in the kernel. Return:
+ * whether it had a value.
+ */
 static int look_up(struct hist *h, const struct hist_ref *ref, const uint64_t *key, uint64_t *value,
 		   uint8_t *scratch)
 {
@@ -490,7 +492,7 @@ static int look_up(struct hist *h, const struct hist_ref *ref, const uint64_t *k
 	return !ref->read_once || __atomic_fetch_and(set, ~bit, __ATOMIC_ACQ_REL) & bit;
 }
 
-/* The value that a record gives a variable; a text or a stack is in @scratch then. */
+/* The value of a variable for a record; a text or a stack is then in @scratch. */
 static uint64_t compute(const struct hist *h, const struct hist_var *v, const void *record,
 			const uint64_t *refs, uint8_t *scratch)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See synth.h: the events, how they are listed and how they go, and their records. Format and print
- * format are the kernel's (6.12): a number takes eight bytes, a string of fixed size 256; data of
- * variable length is behind all fields.
+ * See synth.h: the events, their list, their removal, and their records. Format and print format
+ * are the kernel's (6.12): a number has eight bytes, a string of fixed size 256; data of variable
+ * length is behind all fields.
  *
- * Control context, but for synth_fire(). fork: the child has the same events, and fires them on.
- * Costs: bench "events". Tests: tests/engine/events/synth.
+ * Control context, except synth_fire(). fork: the child has the same events, and goes on to fire
+ * them. Costs: bench "events". Tests: tests/engine/events/synth.
  */
 #include "engine/events/trigger/synth.h"
 
@@ -22,7 +22,7 @@
 #define SYSTEM		"synthetic"
 #define DATA_LOC	"__data_loc "
 #define MAX_TYPE_BYTES	64u
-#define MAX_DEPTH	10u /* of events that make others, and of handlers in their midst */
+#define MAX_DEPTH	10u /* of events that make others, and of handlers that interrupt these */
 
 static const struct dyn_class synth_class;
 
@@ -47,7 +47,7 @@ struct synth_event *synth_find(const char *name, size_t n)
 	return NULL;
 }
 
-/* Records are made by synth_fire(), which looks for the files that are on. */
+/* Nothing to do: synth_fire() itself looks for the files that are on. */
 static int enable(struct event *e, struct event_file *file, int on)
 {
 	(void)e;
@@ -58,7 +58,7 @@ static int enable(struct event *e, struct event_file *file, int on)
 
 static const struct event_class event_class = {.enable = enable};
 
-/* State while an event is being made. */
+/* State while an event is made. */
 struct scratch {
 	struct vestige_event_field fields[SYNTH_MAX_FIELDS + 1];
 	char types[SYNTH_MAX_FIELDS][MAX_TYPE_BYTES];
@@ -102,7 +102,7 @@ static void fill_fields(const struct synth_event *e, struct scratch *w)
 
 		seq_init(&s, w->types[i], MAX_TYPE_BYTES - 1);
 		if (f->kind == SYNTH_STRING) {
-			/* the kernel prints neither its length nor the fields behind it here */
+			/* here the kernel prints neither the length nor the fields behind it */
 			seq_puts(&s, "char[]");
 		} else {
 			seq_puts(&s, f->kind == SYNTH_NUMBER ? "" : DATA_LOC);
@@ -277,7 +277,7 @@ static uint32_t string_bytes(uint64_t val)
 	return n + 1;
 }
 
-/* With the zero behind the last one, if it fits. */
+/* The bytes of a stack, with the zero behind the last address if it fits. */
 static uint32_t stack_bytes(uint64_t val)
 {
 	const uint64_t *stack = (const uint64_t *)(uintptr_t)val;
@@ -326,7 +326,7 @@ static void fill(const struct synth_event *e, const uint64_t *vals, uint8_t *rec
 			word = vals[i];
 			break;
 		}
-		/* eight bytes, of which its size counts */
+		/* eight bytes, of which `size` are significant */
 		memcpy(record + f->offset, &word, 8);
 		at += n;
 	}
@@ -337,7 +337,7 @@ void synth_fire(const struct synth_event *e, const uint64_t *vals)
 	uint32_t i, bytes = e->fixed_bytes;
 	uint8_t *record;
 
-	/* one that makes itself, in the end */
+	/* an event that finally makes itself */
 	if (unlikely(srcu_nest(SRCU_RING) > MAX_DEPTH))
 		return;
 	for (i = 0; i < e->nr_fields; i++)

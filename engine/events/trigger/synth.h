@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Synthetic events: `NAME type field; type field ...`, whose records are made by an action of a
- * histogram (synth_fire()), not by a call of the program. They are in the system `synthetic`, and
- * have files as any other. Under the tree's lock, but for synth_fire().
+ * Synthetic events: `NAME type field; type field ...`. An action of a histogram makes their records
+ * (synth_fire()), not a call of the program. They are in the system `synthetic`, and have the same
+ * files as other events. Under the tree lock, except synth_fire().
  */
 #ifndef VESTIGE_EVENTS_TRIGGER_SYNTH_H
 #define VESTIGE_EVENTS_TRIGGER_SYNTH_H
@@ -21,15 +21,15 @@ struct synth_field {
 	const char *name;
 	uint8_t kind; /* enum synth_kind */
 	uint8_t is_signed;
-	uint16_t size;	 /* as its format has it */
+	uint16_t size;	 /* as in the format */
 	uint32_t offset; /* in the record */
 };
 
 struct synth_event {
-	struct dyn_event dyn; /* first */
+	struct dyn_event dyn; /* first member */
 	const char *name;
 	struct event *event;
-	uint32_t nr_users; /* actions that make it: it cannot go */
+	uint32_t nr_users; /* actions that make it; while there are any it cannot be removed */
 	uint32_t nr_fields;
 	uint32_t fixed_bytes; /* of its records, without data of variable length */
 	struct synth_field fields[];
@@ -38,15 +38,18 @@ struct synth_event {
 /* The event of that name, or NULL. @name: @n bytes. */
 struct synth_event *synth_find(const char *name, size_t n);
 
-/* One line of synthetic_events: a definition, or `!NAME`. Return: 0 or -errno and *@error. */
+/* Run a line of synthetic_events: a definition, or `!NAME`. Return: 0; -errno and *@error. */
 int synth_command(const char *text, size_t n, struct dyn_error *error);
-/* One of dynamic_events, `s:NAME ...`; -ECANCELED: it is none. */
+/*
+ * Run a line `s:NAME ...` of dynamic_events. Return: the same; -ECANCELED: it is another kind of
+ * line.
+ */
 int synth_dynamic_command(const char *text, size_t n, struct dyn_error *error);
 
-/* Return: 0; -ENOENT; -EBUSY: it is on or an action makes it. */
+/* Return: 0; -ENOENT; -EBUSY: it is on, or an action makes it. */
 int synth_remove(const char *name, size_t n);
 
-/* The text of synthetic_events. */
+/* Put the text of synthetic_events. */
 void synth_show_all(struct seq_buf *s);
 
 /* A field's type. */
@@ -54,26 +57,26 @@ struct synth_type {
 	uint8_t kind;
 	uint8_t is_signed;
 	uint16_t size;
-	const char *conversion; /* of its print format */
+	const char *conversion; /* conversion in the print format */
 };
 
 /*
- * synth_type_of() - the type of a field, `unsigned long[]`, `char[16]`.
- * Return: 0; -EINVAL: it is none; -ERANGE: its array is none.
+ * synth_type_of() - parse a field's type, `unsigned long[]`, `char[16]`. Return: 0; -EINVAL: it is
+ * no type; -ERANGE: the length of its array is wrong.
  */
 int synth_type_of(const char *type, struct synth_type *out);
 
 /*
- * synth_define() - make the event. @fields: types and names are copied.
- * Return: 0 or -ENOMEM, -EEXIST.
+ * synth_define() - make the event. @fields: types and names are copied. Return: 0, -ENOMEM or
+ * -EEXIST.
  */
 int synth_define(const char *name, size_t name_bytes, const struct synth_field *fields,
 		 uint32_t nr);
 
 /*
- * synth_fire() - make a record in each instance in which it is on. @vals: for each field: a number,
- * the address of a string, or the address of a stack: SYNTH_STACK_FRAMES places, or fewer and a
- * zero. Any context, between ring_enter() and ring_leave().
+ * synth_fire() - make a record in each instance in which it is on. @vals: one for each field: a
+ * number, the address of a string, or the address of a stack (SYNTH_STACK_FRAMES addresses, or
+ * fewer and a zero). Any context, between ring_enter() and ring_leave().
  */
 void synth_fire(const struct synth_event *e, const uint64_t *vals);
 

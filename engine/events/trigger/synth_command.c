@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lines of synthetic_events and the `s:` of dynamic_events. Grammar, messages, errno and
- * positions are the kernel's (6.12), which points to where the text of a word is first found in the
+ * positions are the kernel's (6.12), which points to the first occurrence of a word's text in the
  * line. Control context. Tests: tests/engine/events/synth, tests/fuzz/synth.c.
  */
 #include <errno.h>
@@ -28,7 +28,7 @@ struct line {
 
 static const char bad_command[] = "Command must be of the form: <name> field[;field] ...";
 
-/* Where @w is found first. */
+/* The offset of the first occurrence of @w. */
 static uint32_t position(const struct word *text, const struct word *w)
 {
 	size_t i;
@@ -61,7 +61,7 @@ static int is_good_name(const char *name, size_t n)
 	return n > 0;
 }
 
-/* Where @part begins in a text; NULL: nowhere. */
+/* The first occurrence of @part in a text; NULL: none. */
 static const char *find(const char *text, const char *part)
 {
 	for (; *text; text++)
@@ -85,7 +85,7 @@ static const struct {
 	{"gfp_t", {SYNTH_NUMBER, 0, 4, "%x"}},
 };
 
-/* `char[16]`, `char[]`: @array is behind the bracket. */
+/* Parse `char[16]`, `char[]`: @array is behind the bracket. */
 static int string_type(const char *type, const char *array, struct synth_type *out)
 {
 	uint64_t size = 0;
@@ -97,7 +97,7 @@ static int string_type(const char *type, const char *array, struct synth_type *o
 		return -ERANGE;
 	if (n && (str_to_u64(array, n, &size) || array[n - 1] == '\n' || size > SYNTH_STRING_BYTES))
 		return -ERANGE;
-	/* one of any length is signed, since its type in the format begins otherwise */
+	/* a string of any length counts as signed, since its type in the format begins otherwise */
 	*out = (struct synth_type){.kind = size ? SYNTH_STRING : SYNTH_DYN_STRING,
 				   .is_signed = !size || type[0] != 'u',
 				   .size = size ? (uint16_t)size : 8,
@@ -125,7 +125,7 @@ int synth_type_of(const char *type, struct synth_type *out)
 	return 0;
 }
 
-/* `[unsigned] TYPE NAME[ARRAY]` at the beginning of *@rest. */
+/* Parse `[unsigned] TYPE NAME[ARRAY]` at the beginning of *@rest. */
 static int parse_field(struct line *l, struct word *rest)
 {
 	struct word first = word_take(rest), type = first, name = word_take(rest), array;
@@ -147,7 +147,7 @@ static int parse_field(struct line *l, struct word *rest)
 	array = word_behind(name, i);
 	if (!is_good_name(name.at, i) || i >= MAX_NAME_BYTES)
 		return bad(l, "Illegal name", &name);
-	/* too many fields are reported when the first surplus one has been read */
+	/* too many fields are reported when the first surplus one has been parsed */
 	if (l->nr == SYNTH_MAX_FIELDS)
 		return bad(l, "Too many fields", NULL);
 	memcpy(l->names[l->nr], name.at, i);
@@ -203,7 +203,7 @@ static int define(struct line *l, struct word name, struct word fields)
 	return synth_define(name.at, name.n, l->fields, l->nr);
 }
 
-/* A name and a field at least, before the first `;`. */
+/* Whether there are a name and at least one field before the first `;`. */
 static int is_complete(struct word text)
 {
 	struct word rest = {text.at, text_find(text.at, text.n, ';')};
@@ -215,7 +215,7 @@ static int is_complete(struct word text)
 	return 1;
 }
 
-/* Up to the first blank or tab; *@rest is behind it. */
+/* Take what is before the first blank or tab; *@rest is behind it. */
 static struct word split_name(struct word text, struct word *rest)
 {
 	size_t n = 0;

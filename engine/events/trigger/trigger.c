@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See trigger.h. Grammar, errno and listing are the kernel's (6.12). A trigger without a filter
- * fires before its event is recorded (traceoff keeps it out), one with a filter behind it, as do
- * hist, snapshot, stacktrace and event probes, which hang here without being listed. trigger_ops.c
- * fires. Probe functions read the list between ring_enter() and ring_leave(); an unlinked trigger
- * is freed when no reader is left. fork: the child has its parent's. Tests:
- * tests/engine/events/trigger.
+ * fires before its event is recorded (so traceoff keeps the record out). A trigger with a filter
+ * fires after it, and so do hist, snapshot, stacktrace and event probes, which are attached here
+ * without being listed. trigger_ops.c has the actions. Probe functions read the list between
+ * ring_enter() and ring_leave(); an unlinked trigger is freed when no reader is left. fork: the
+ * child has its parent's. Tests: tests/engine/events/trigger.
  */
 #include "engine/events/trigger/trigger.h"
 
@@ -54,7 +54,7 @@ static int link_in(struct event_trigger *t)
 			event_enable_soft(t->target, 0);
 		return err;
 	}
-	/* histograms behind all others, in their order, and probes; the others the newest first */
+	/* histograms and probes go to the end, in their order; others go to the beginning */
 	for (at = &f->triggers; (t->hist || t->data) && *at; at = &(*at)->next)
 		;
 	t->next = *at;
@@ -63,7 +63,7 @@ static int link_in(struct event_trigger *t)
 	return 0;
 }
 
-/* One that others use goes, with its object or instance. */
+/* A histogram that others refer to is removed, with its object or instance. */
 static void forget_hist(const struct hist *h)
 {
 	const struct event_trigger *t;
@@ -88,7 +88,7 @@ static void take_out(struct event_trigger **at)
 		hist_stop(t->hist);
 	store_release(at, t->next);
 	unused = !ring_synchronize();
-	/* no command switches it any more */
+	/* no trigger switches it any more */
 	event_enable_soft(t->file, 0);
 	if (t->target)
 		event_enable_soft(t->target, 0);
@@ -101,7 +101,7 @@ static void fire_hist(struct event_trigger *t, const void *record)
 	hist_fire(t->hist, record);
 }
 
-/* A grammar of its own: it is not among the commands that parse_simple() knows. */
+/* `hist` has a grammar of its own, so it is not among the commands of parse_simple(). */
 static const struct trigger_ops hist_ops = {
 	.name = "hist", .group = GROUP_HIST, .post = 1, .fire = fire_hist};
 
@@ -113,7 +113,7 @@ struct line {
 	size_t filter_bytes;
 	int64_t count;
 	int counted;
-	int remove; /* counts and filters do not matter */
+	int remove; /* the line removes a trigger: counts and filters do not matter */
 };
 
 /* The bytes up to @end or a blank. */
@@ -139,7 +139,7 @@ static int parse_count(struct line *l, const char *text, size_t n)
 	return 0;
 }
 
-/* `system:event[:count]` */
+/* Parse `system:event[:count]`. */
 static int parse_target(struct line *l, struct trace_array *tr, const char *text, size_t n)
 {
 	size_t system = word_bytes(text, n, ':'), event;
@@ -159,7 +159,7 @@ static int parse_target(struct line *l, struct trace_array *tr, const char *text
 	return n ? parse_count(l, text + 1, n - 1) : 0;
 }
 
-/* `[if filter]` */
+/* Parse `[if filter]`. */
 static int parse_if(struct line *l, const char *text, size_t n)
 {
 	while (n && is_blank(*text))
@@ -298,7 +298,7 @@ static int hist_error(struct trigger_error *error, const struct event_file *f, c
 	return -EINVAL;
 }
 
-/* A line's command for an existing histogram. */
+/* Carry out a line's command on an existing histogram. */
 static int change_hist(struct hist *h, enum hist_wish wish)
 {
 	if (wish == HIST_CLEAR)
@@ -348,7 +348,7 @@ static int one_error(struct trigger_error *error, const char *text, const struct
 	return hist_error(error, f, command, n);
 }
 
-/* The bytes before ` if `, blanks not counted; -EINVAL: there is nothing behind it. */
+/* The bytes before ` if `, without blanks; -EINVAL: there is nothing behind it. */
 static int hist_bytes(const char *text, size_t n, size_t *bytes)
 {
 	size_t i;
@@ -598,7 +598,7 @@ void triggers_clear_hists(struct event_file *f)
 	for (at = &f->triggers; *at; at = &(*at)->next)
 		if ((*at)->hist && hist_is_used((*at)->hist))
 			return;
-	/* with it, histograms that were made for it may go */
+	/* histograms that were made for it may be removed with it */
 	for (at = &f->triggers; *at;) {
 		if ((*at)->hist) {
 			take_out(at);
@@ -617,7 +617,7 @@ void triggers_clear(struct event_file *f)
 
 	while (f->triggers)
 		take_out(&f->triggers);
-	/* triggers of other events that switch it */
+	/* remove triggers of other events that switch it */
 	for (e = events; e; e = e->next) {
 		other = event_file_find(e, f->tr);
 		for (at = other ? &other->triggers : NULL; at && *at;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Triggers: actions at an event, events/SYSTEM/NAME/trigger. Under the tree's lock, but for
+ * Triggers: actions at an event, events/SYSTEM/NAME/trigger. Under the tree lock, except
  * triggers_fire().
  */
 #ifndef VESTIGE_EVENTS_TRIGGER_TRIGGER_H
@@ -16,7 +16,10 @@
 struct event_trigger;
 struct hist;
 
-/* Of one group an event has one trigger (and target), but for histograms and probes. */
+/*
+ * Of each group an event may have one trigger (for a target, if it has one), except histograms and
+ * probes.
+ */
 enum trigger_group {
 	GROUP_HIST,
 	GROUP_TRACING,
@@ -24,19 +27,23 @@ enum trigger_group {
 	GROUP_SWITCH_HIST,
 	GROUP_SNAPSHOT,
 	GROUP_STACK,
-	GROUP_PROBE, /* not a user's: trigger_attach() */
+	GROUP_PROBE, /* not made by a user: trigger_attach() */
 };
 
-/* A trigger command. TRIGGER_REGISTER() makes it known; the files `trigger` list it by `order`. */
+/*
+ * A trigger command. TRIGGER_REGISTER() registers it; the files `trigger` list commands by `order`.
+ */
 struct trigger_ops {
 	const char *name;
-	uint8_t order;	  /* among those that are listed, as the kernel has them */
+	uint8_t order;	  /* the kernel's order in the list */
 	uint8_t group;	  /* enum trigger_group */
 	uint8_t targeted; /* `NAME:system:event` */
-	uint8_t post;	  /* it fires when the event is recorded */
-	/* Allocate what it needs, before it is attached; NULL: nothing. Return: 0 or -errno. */
+	uint8_t post;	  /* it fires after the event is recorded */
+	/*
+	 * Allocate what it needs, before the trigger is added; NULL: nothing. Return: 0 or -errno.
+	 */
 	int (*prepare)(struct trace_array *tr);
-	/* It fires. @record: the event's. Any context. */
+	/* Act. @record: the event's. Any context. */
 	void (*fire)(struct event_trigger *t, const void *record);
 };
 
@@ -47,34 +54,35 @@ struct event_trigger {
 	struct event_trigger *next;
 	const struct trigger_ops *ops;
 	struct event_file *file;
-	struct event_file *target; /* of those that switch another event */
+	struct event_file *target; /* the other event, if it switches one */
 	struct event_filter *filter;
-	int64_t count; /* how often it may still fire */
+	int64_t count; /* how often it may still fire; if counted */
 	int counted;
 	struct hist *hist;
-	void *data; /* of trigger_attach(): it is not listed; else NULL */
+	void *data; /* of trigger_attach(), which is not listed; else NULL */
 };
 
 /* Its filter as it was written; NULL: none. */
 const char *trigger_filter(const struct event_trigger *t);
 
 /*
- * For histograms that need another one. The first makes one for @f, as if a user had written the
- * line; the second says that it is no longer needed. Return: 0 or -errno.
+ * For histograms that need another histogram. trigger_make_hist() makes one for @f, as if a user
+ * had written the line; trigger_drop_hist() says that it is no longer needed. Return: 0 or -errno.
  */
 int trigger_make_hist(struct event_file *f, const char *text, size_t n);
 void trigger_drop_hist(struct hist *h);
 
 /*
- * trigger_attach() - @ops fires whenever an event does, without being listed or written by a user.
- * @data: not NULL, trigger_detach() finds it by. @filter: of the event's records, copied; NULL:
- * none. Return: 0 or -errno. The event's end detaches it, too; no thread is in @ops any more then.
+ * trigger_attach() - call @ops->fire at each event, without being listed or written by a user.
+ * @data: not NULL; trigger_detach() finds the trigger by it. @filter: for the event's records,
+ * copied; NULL: none. Return: 0 or -errno. If the event is removed, it is detached, too; then no
+ * thread is in @ops any more.
  */
 int trigger_attach(struct event_file *f, const struct trigger_ops *ops, void *data,
 		   const char *filter);
 void trigger_detach(struct event_file *f, const struct trigger_ops *ops, const void *data);
 
-/* The error in a command: the parser, the error and its place. */
+/* The error in a command: the parser, the error and its position. */
 struct trigger_error {
 	char location[96]; /* "": nothing to log */
 	const char *command;
@@ -83,27 +91,26 @@ struct trigger_error {
 };
 
 /*
- * trigger_store() - one line of a trigger file: `[!]command[:arguments] [if filter]`.
+ * trigger_store() - carry out one line of a trigger file: `[!]command[:arguments] [if filter]`.
  * Return: 0; -EINVAL, -EEXIST, -EBUSY, -ENOENT, -ENOMEM and *@error.
  */
 int trigger_store(struct event_file *f, const char *text, size_t n, struct trigger_error *error);
 
-/* The file's text; NULL: the event was never used. */
+/* Put the file's text; @f: NULL: the event was never used. */
 void triggers_show(const struct event_file *f, struct seq_buf *s);
 
-/* The text of hist_debug. */
+/* Put the text of hist_debug. */
 void triggers_show_hists_debug(const struct event_file *f, struct seq_buf *s);
 
-/* O_TRUNC: its histograms go, other triggers stay. */
+/* O_TRUNC: remove its histograms; other triggers stay. */
 void triggers_clear_hists(struct event_file *f);
 
-/* All of them go. */
+/* Remove all of its triggers. */
 void triggers_clear(struct event_file *f);
 
 /*
- * triggers_fire() - the event happened. @with_filter: fire the triggers with a filter, where it
- * matches; else the triggers without one.
- * Any context, between ring_enter() and ring_leave().
+ * triggers_fire() - the event happened. @with_filter: fire the triggers with a filter, if it
+ * matches; else the triggers without one. Any context, between ring_enter() and ring_leave().
  */
 void triggers_fire(struct event_file *f, const void *record, int with_filter);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The actions of triggers. A count goes down when a trigger changed something: traceoff while
+ * The actions of triggers. A count goes down only when a trigger changed something: traceoff while
  * tracing was on, enable_event while the event was off. Any context, between ring_enter() and
  * ring_leave(). Tests: tests/engine/events/trigger.
  */
@@ -10,7 +10,10 @@
 #include "engine/events/trigger/hist.h"
 #include "engine/events/trigger/trigger.h"
 
-/* One of its count, if there is any left: a command takes it when it changes something. */
+/*
+ * Use up one of the trigger's count. Return: whether there was any left. A command calls it when it
+ * changes something.
+ */
 static int take_count(struct event_trigger *t)
 {
 	int64_t n = load_relaxed(&t->count);
@@ -60,8 +63,10 @@ static void fire_disable(struct event_trigger *t, const void *record)
 	fire_switch(t, 0);
 }
 
-/* All histograms of another event. Their list does not change between ring_enter() and
- * ring_leave(). */
+/*
+ * Pause all histograms of another event. Their list does not change between ring_enter() and
+ * ring_leave().
+ */
 static void pause_hists(struct event_trigger *t, int paused)
 {
 	struct event_trigger *other;
@@ -90,7 +95,7 @@ static void fire_disable_hist(struct event_trigger *t, const void *record)
 	pause_hists(t, 1);
 }
 
-/* In the kernel the event that fires it is in the snapshot too. */
+/* As in the kernel, the event that fires it is in the snapshot, too. */
 static void fire_snapshot(struct event_trigger *t, const void *record)
 {
 	(void)record;
