@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blktrace's recordings, see tools/blk/blk_read.h: NAME.blktrace.CPU names the files of all
- * CPUs, any other name for a stream of all (`blktrace -o -`, `blkparse -d`). A record is an event
- * that has the kernel's name of the action, and blkparse's text. Times are the recording's own:
- * CLOCK_MONOTONIC of the machine. Tests: tests/cli/test_import_blk.py, tests/fuzz/import.c.
+ * Recordings of blktrace, see tools/blk/blk_read.h. A name NAME.blktrace.CPU stands for the files
+ * of all CPUs; a file of another name is one stream of all CPUs (`blktrace -o -`, `blkparse -d`). A
+ * record becomes an event with the kernel's name of the action and blkparse's text. Times are the
+ * recording's: CLOCK_MONOTONIC of the machine. Tests: tests/cli/test_import_blk.py,
+ * tests/fuzz/import.c.
  */
 #include <errno.h>
 #include <stdlib.h>

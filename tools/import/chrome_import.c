@@ -148,7 +148,7 @@ static int take_word(struct import_text *in, char to[STRING_BYTES])
 	return n ? 0 : damaged(in, "a value is missing");
 }
 
-/* A string or a word. Of anything else "" is taken and it is skipped, however deep it is nested. */
+/* Take a string or a word. Any other value is skipped, at any depth of nesting, and gives "". */
 static int take_value(struct import_text *in, char to[STRING_BYTES])
 {
 	uint64_t depth = 0;
@@ -292,7 +292,10 @@ static int take_event(struct import *im, const struct event *ev)
 	return import_call(im, thread, ev->ts, ev->has_ns ? ev->ns : 0, ip);
 }
 
-/* An array whose end may be missing: a program that dies leaves it so, and readers take it. */
+/*
+ * An array whose end may be missing: a program that was killed writes none, and readers accept
+ * that.
+ */
 static int take_events(struct import_text *in, struct import *im)
 {
 	struct event *ev = malloc(sizeof(*ev));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Folders in the Common Trace Format 1.8, of LTTng (UST and kernel), barectf and ours: all files
- * `metadata` beneath the folder are one trace. ctf_library.c reads it in a process of its own,
- * which a damaged trace may end.
+ * `metadata` below the folder are one trace. ctf_library.c reads it in a process of its own, which
+ * a damaged trace may crash.
  *
  * LTTng's and our events of -finstrument-functions are calls, any other one is an event with the
  * text of its fields. Times are those of the clock less its offset: CLOCK_MONOTONIC with LTTng.
@@ -57,7 +57,10 @@ static void free_folders(struct folders *f)
 	free(f->paths);
 }
 
-/* @f NULL: is there any? Takes @fd. Return: 1 found, 0 not, -errno with fail() set. */
+/*
+ * Find the folders with a file `metadata`. @f NULL: only whether there is one. @fd: is closed.
+ * Return: 1: found; 0: not; -errno with fail() set.
+ */
 static int walk(int fd, const char *path, unsigned int depth, struct folders *f, unsigned int *left)
 {
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -182,7 +185,7 @@ static int take_item(struct ctf_import *own)
 	}
 }
 
-/* @has_ended: it has closed its end of the pipe, so its status is its own. */
+/* @has_ended: the child has closed its end of the pipe, so it ends by itself and is not killed. */
 static int end_child(pid_t child, bool has_ended, int err)
 {
 	int status = 0;

@@ -561,7 +561,7 @@ static void end_run(struct run *run, uint32_t kind)
 	write_item(run, &(struct ctf_item){.kind = kind});
 }
 
-/* The library's own reason, the first cause. */
+/* End with the library's own error message, the first cause. */
 static void end_error(struct run *run, const char *what)
 {
 	const bt_error *error =
@@ -587,7 +587,7 @@ static bool load(struct run *run)
 		end_error(run, fail_text());
 		return false;
 	}
-	/* its plug-ins look for its functions among those of all objects */
+	/* its plug-ins need its functions in the global scope */
 	return dlopen(BABELTRACE_SONAME, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
@@ -626,7 +626,7 @@ static bool add_source(bt_graph *graph, const bt_component_class_source *class, 
 	       connect(graph, source, muxer);
 }
 
-/* Return: NULL, or what could not be done. The graph lives as long as its process. */
+/* Return: NULL, or a text: the step that failed. The graph lives as long as the process. */
 static const char *make_graph(struct run *run, const char *const *folders, size_t nr,
 			      bt_graph **graph)
 {

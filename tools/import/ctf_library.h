@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace in the Common Trace Format 1.8, read by babeltrace2's library in a process of its own:
- * that library is loaded when it is first needed, and what damages it does not end us.
+ * Reads a trace in the Common Trace Format 1.8 by babeltrace2's library, in a process of its own,
+ * so a damaged trace that crashes the library does not end vestige. The library is loaded when it
+ * is needed.
  */
 #ifndef VESTIGE_TOOLS_CTF_LIBRARY_H
 #define VESTIGE_TOOLS_CTF_LIBRARY_H
@@ -21,10 +22,10 @@ enum ctf_item_kind {
 
 #define CTF_NO_THREAD INT64_MIN
 
-/* What the process writes; name, comm and text follow. */
+/* An item that the process writes; name, comm and text follow it. */
 struct ctf_item {
 	int64_t ns;	   /* from the clock's origin */
-	int64_t origin_ns; /* of what the clock's offset is */
+	int64_t origin_ns; /* the clock's offset */
 	int64_t pid, tid;  /* CTF_NO_THREAD: not known */
 	uint64_t addr, caller;
 	uint32_t kind; /* enum ctf_item_kind */
@@ -35,13 +36,15 @@ struct ctf_item {
 
 #define CTF_TEXT_BYTES (16u << 10) /* the rest of a longer one is left out */
 
-#define CTF_STUCK_STATUS 3 /* exit status: the library did not come to an end */
+#define CTF_STUCK_STATUS 3 /* exit status: the library seems to be in an endless loop */
 
 /*
- * ctf_library_run() - read traces to their end and write their items; ends with CTF_ERROR or CTF_END.
- * @folders: of @nr files `metadata`. @fd: where items go. @patience_s: seconds of CPU time without a
- * message of the library, then the process ends with CTF_STUCK_STATUS: a damaged file `metadata`
- * sends version 2.0 of the library into an endless loop. To be called once in a process.
+ * ctf_library_run() - read traces to their end and write their items; ends with CTF_ERROR or
+ * CTF_END.
+ * @folders: @nr folders that have a file `metadata`. @fd: items are written to it. @patience_s:
+ * after so many seconds of CPU time without a message of the library the process ends with
+ * CTF_STUCK_STATUS: with a damaged file `metadata`, version 2.0 of the library loops for ever. To
+ * be called once in a process.
  */
 void ctf_library_run(const char *const *folders, size_t nr, int fd, unsigned int patience_s);
 

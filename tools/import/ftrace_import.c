@@ -103,7 +103,7 @@ static bool parse(struct line *l, char *text)
 	return false;
 }
 
-/* Of a mark that is a call. Return: 1 it is none. */
+/* Add a mark that begins or ends a call. Return: 1: it is another text. */
 static int take_mark(struct import *im, const struct line *l, int32_t thread)
 {
 	struct atrace_mark mark;

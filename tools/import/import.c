@@ -23,7 +23,7 @@
 #define FIRST_IP    UINT64_C(0x1000)
 #define IP_STEP	    UINT64_C(0x10)
 #define BLOCK_BYTES (1u << 20)
-#define FIRST_ALIAS (1 << 22) /* threads' numbers of ours begin above those of any system */
+#define FIRST_ALIAS (1 << 22) /* our own thread numbers begin above the pids of any system */
 #define HEAD_BYTES  8192u
 
 struct block {
@@ -88,7 +88,7 @@ static bool is_same(const struct entry *e, const struct entry *want)
 	return !want->name || (!strcmp(e->name, want->name) && !strcmp(e->object, want->object));
 }
 
-/* The entry of what @want says. NULL: there is none. */
+/* The entry with the key of @want. NULL: there is none. */
 static const struct entry *find(const struct table *t, const struct entry *want)
 {
 	int64_t found = HASH_INDEX_FIND(&t->index, want->key, i, is_same(&t->at[i], want));
@@ -96,7 +96,7 @@ static const struct entry *find(const struct table *t, const struct entry *want)
 	return found < 0 ? NULL : &t->at[found];
 }
 
-/* @want becomes an entry. Return: it; NULL: no memory. */
+/* Add a copy of @want. Return: the entry; NULL: no memory. */
 static const struct entry *add_entry(struct table *t, const struct entry *want)
 {
 	if (ARRAY_ROOM(t->at, t->nr, t->room, 128) ||
@@ -312,7 +312,7 @@ static int read_file(struct import_text *in, struct import *im, const struct imp
 	return 0;
 }
 
-/* The first bytes of the file that says which format it is; 0: there are none. */
+/* The first bytes of the file that identifies the format; 0: there are none. */
 static ssize_t read_head(struct import_text *in, const char *head_file)
 {
 	int fd = in->fd;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces that other tools wrote, as a reader: each format is one file with a function that adds
- * what it finds to a struct import, and its row in import.c. Records are sorted and kept outside memory
- * where there are many (import_records.h); names of functions and threads are in memory.
+ * A reader for traces of other tools. Each format has one file, with a function that adds its
+ * records to a struct import, and a row in import.c. Records are sorted; many records are kept in
+ * files (import_records.h). Names of functions and threads are in memory.
  *
  * Calls begin and end in order of time within each thread; an end without a begin is left out.
- * Functions are known by name: their addresses are numbers of ours. Texts of events are as they
- * were: an event with one field (import_events.h). A text whose name is no event's is a record
- * RECORD_PRINT of a function of that name; where there are calls, a mark of name and text.
+ * Functions are identified by name: their addresses are numbers that we choose. The text of an
+ * event is kept as it is: the event has one field (import_events.h). A text whose name cannot be an
+ * event's becomes a RECORD_PRINT of a function of that name; in a trace of calls, a mark of name
+ * and text.
  */
 #ifndef VESTIGE_TOOLS_IMPORT_H
 #define VESTIGE_TOOLS_IMPORT_H
@@ -22,13 +23,17 @@ struct import;
 
 struct importer {
 	const char *name; /* in errors, with its article */
-	/* Is it that format, by the first bytes? They are followed by a NUL. */
+	/* Is it this format, by the first bytes? They are followed by a NUL. */
 	bool (*is)(const char *head, size_t bytes);
 	/* Return: 0 or -errno with fail() set. */
 	int (*read)(struct import_text *in, struct import *im);
-	/* Of a format that is a folder, in->fd: the file in it with those bytes. NULL: a file. */
+	/*
+	 * If the format is a folder (in->fd): the file in it with these bytes. NULL: it is a file.
+	 */
 	const char *head_file;
-	/* Of one that is known by more than a file's beginning, in place of head_file and is(). */
+	/*
+	 * For a folder that needs more checks than the first bytes, in place of head_file and is().
+	 */
 	bool (*is_folder)(int fd);
 };
 
@@ -39,22 +44,22 @@ extern const struct importer blk_importer, chrome_importer, ctf_importer, ftrace
 #define IMPORT_MAX_RECORDS (UINT64_C(1) << 28)
 
 /*
- * Each returns 0, or -errno with fail() set, which read() returns.
+ * The functions for read(). Each returns 0, or -errno with fail() set, which read() returns.
  * @ip: gets the number of the function of that name.
  */
 int import_function(struct import *im, const char *name, const char *object, uint64_t *ip);
 /*
- * The thread that the file calls @pid, @tid; threads of other processes with that number are
- * different ones.
+ * The number of the thread with @pid and @tid in the file; @tid alone may not be unique. @thread:
+ * gets the number.
  */
 int import_thread(struct import *im, int64_t pid, int64_t tid, int32_t *thread);
-/* @thread: as import_thread() has it. */
+/* Name a thread. @thread: the number of import_thread(). */
 int import_task(struct import *im, int32_t thread, int32_t pid, const char *comm);
-/* CLOCK_REALTIME less the file's clock, if it is known. */
+/* Set CLOCK_REALTIME - the file's clock, if it is known. */
 void import_realtime(struct import *im, uint64_t offset_ns);
 int import_enter(struct import *im, unsigned int cpu, int32_t thread, uint64_t ts, uint64_t ip);
 int import_leave(struct import *im, unsigned int cpu, int32_t thread, uint64_t ts);
-/* A call whose length is known; in any order. It ends with the call around it at the latest. */
+/* A call of known length @ns, added in any order. It is cut at the end of the call around it. */
 int import_call(struct import *im, int32_t thread, uint64_t ts, uint64_t ns, uint64_t ip);
 int import_hit(struct import *im, unsigned int cpu, int32_t thread, uint64_t ts, uint64_t ip,
 	       uint64_t parent_ip);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A binary file from its beginning to its end, by pread() alone: it may change while it is read. */
+/* Reads a binary file from start to end, by pread() alone: the file may change meanwhile. */
 #ifndef VESTIGE_TOOLS_IMPORT_BYTES_H
 #define VESTIGE_TOOLS_IMPORT_BYTES_H
 
@@ -11,22 +11,22 @@
 
 struct import_bytes {
 	int fd;
-	off_t at; /* in the file, of what is behind the buffer */
+	off_t at; /* offset in the file behind the buffer */
 	size_t pos, nr;
-	int err; /* -errno: reading failed; it looks like the end */
+	int err; /* -errno of a failed read, which looks like the end; 0: none */
 	unsigned char buf[IMPORT_BYTES_BUFFER];
 };
 
 /*
- * import_bytes_have() - have @n bytes at buf + pos, at most IMPORT_BYTES_BUFFER.
- * Return: how many there are; fewer at the end.
+ * import_bytes_have() - load @n bytes at buf + pos, at most IMPORT_BYTES_BUFFER.
+ * Return: how many are there; fewer at the end.
  */
 size_t import_bytes_have(struct import_bytes *in, size_t n);
 
-/* import_bytes_take() - the next @n bytes into @to. Return: how many there were. */
+/* import_bytes_take() - copy the next @n bytes to @to. Return: how many; fewer at the end. */
 size_t import_bytes_take(struct import_bytes *in, void *to, size_t n);
 
-/* @width bytes, the least first. */
+/* The little-endian number of @width bytes. */
 static inline uint64_t import_le(const unsigned char *p, unsigned int width)
 {
 	uint64_t v = 0;

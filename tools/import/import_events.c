@@ -15,7 +15,7 @@
 #define SYSTEM	    FORMATS_IMPORTED
 #define FIRST_ID    1000u
 #define MAX_EVENTS  8192u
-#define NO_EVENT    1u /* an id of ftrace's own */
+#define NO_EVENT    1u /* no event: this is an id of the system ftrace */
 #define MAX_NAME    128u
 #define MAX_TEXT    4000u /* in a trace.dat a record is in one sub-buffer */
 #define LOC_AT	    8u
@@ -54,7 +54,7 @@ static const char *event_name(const char *name)
 	return name;
 }
 
-/* The id of the events of that name, whose format is made; NO_EVENT: they stay texts. */
+/* Make the format of the events of that name. @id: gets their id; NO_EVENT: they stay texts. */
 static int make_event(struct import_events *e, struct reader *r, const char *name, uint16_t *id)
 {
 	struct dat_layout unused = {0};
@@ -78,7 +78,7 @@ static int make_event(struct import_events *e, struct reader *r, const char *nam
 		return no_memory();
 	if (!r->tep)
 		r->tep = formats_handle_new(r->symbols, 8, false);
-	/* libtraceevent may be given it as it is: nothing in it but the name is the file's */
+	/* this is safe for libtraceevent: only the name in the format comes from the file */
 	if (!r->tep || tep_parse_event(r->tep, text, (unsigned long)bytes, SYSTEM)) {
 		free(text);
 		return no_memory();

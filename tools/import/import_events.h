@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts of events as events: the records get a format with one field, `text`, in the system
- * `imported`, so that commands and a trace.dat know them by name. A text whose name is no
+ * Converts texts of events to events: the records get a format with one field, `text`, in the
+ * system `imported`, so commands and a trace.dat know them by name. A text whose name cannot be an
  * event's ("frame 12") stays a RECORD_PRINT.
  */
 #ifndef VESTIGE_TOOLS_IMPORT_EVENTS_H
@@ -13,7 +13,7 @@
 #include "tools/reader/formats.h"
 #include "tools/reader/reader.h"
 
-/* What is in front of a text: the common fields, and where the text is. */
+/* The bytes before the text in a record: the common fields, and the offset of the text. */
 #define IMPORT_EVENT_HEAD FORMATS_IMPORTED_TEXT
 
 /* Zeroed is empty. */
@@ -25,15 +25,15 @@ struct import_events {
 };
 
 /*
- * import_events_begin() - before the first one; @r gets the formats.
+ * import_events_begin() - call it before the first record. @r: gets the formats.
  * @first, @step, @nr_functions: ip is first + step * number of the function.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int import_events_begin(struct import_events *e, struct reader *r, uint64_t first, uint64_t step,
 			size_t nr_functions);
 /*
- * import_events_make() - change @rec, a RECORD_PRINT, into an event, unless its name is no event's.
- * @rec->data: a text with its NUL, with IMPORT_EVENT_HEAD bytes before it that are written to.
+ * import_events_make() - change @rec, a RECORD_PRINT, to an event, if its name can be an event's.
+ * @rec->data: a text with its NUL, and IMPORT_EVENT_HEAD bytes before it that are overwritten.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int import_events_make(struct import_events *e, struct reader *r, struct record *rec);

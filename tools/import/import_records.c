@@ -65,7 +65,7 @@ static int no_memory(void)
 	return fail(ENOMEM, "out of memory");
 }
 
-/* @rec->lost is their order. */
+/* By time; records of the same time by the order in which they were added, which is in `lost`. */
 static int compare_times(const void *a, const void *b)
 {
 	const struct record *r = a, *s = b;
@@ -147,7 +147,7 @@ int import_records_call(struct import_records *s, int32_t thread, uint64_t ts, u
 	return sorter_add(&s->spans, &span);
 }
 
-/* Thread by thread: a stack of those that are open. */
+/* For each thread, a stack of its open calls. */
 int import_records_open_calls(struct import_records *s)
 {
 	struct record rec = {.graph = RECORD_GRAPH_DEPTH};
@@ -213,7 +213,10 @@ static void threads_clear(struct threads *t)
 	hash_index_clear(&t->index);
 }
 
-/* Depth and length of a record of a call. Return: 1; 0: an end without a begin; -ENOMEM with fail() set. */
+/*
+ * Depth and length of a record of a call. Return: 1; 0: an end without a begin; -ENOMEM with fail()
+ * set.
+ */
 static int match_call(struct threads *t, struct record *rec)
 {
 	struct open_calls *o = calls_of(t, rec->pid);
@@ -268,7 +271,7 @@ static int end_piece(struct import_records *s, struct import_stream *m)
 	return err;
 }
 
-/* Of all CPUs: the memory that they had is free. */
+/* Write the last pieces of all CPUs, and free their memory. */
 static int end_pieces(struct import_records *s)
 {
 	int err = 0;

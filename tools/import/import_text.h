@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file by bytes and by lines, by pread() alone: it may change or end while it is read. */
+/* Reads a file by bytes or by lines, by pread() alone: the file may change meanwhile. */
 #ifndef VESTIGE_TOOLS_IMPORT_TEXT_H
 #define VESTIGE_TOOLS_IMPORT_TEXT_H
 
@@ -9,20 +9,20 @@
 #include <sys/types.h>
 
 #define IMPORT_BUFFER	  (64u << 10)
-#define IMPORT_LINE_BYTES (64u << 10) /* of longer ones the rest is skipped */
+#define IMPORT_LINE_BYTES (64u << 10) /* the rest of a longer line is skipped */
 
 struct import_text {
 	int fd;
 	const char *path;
-	off_t at; /* in the file, of what is behind the buffer */
+	off_t at; /* offset in the file behind the buffer */
 	size_t pos, nr;
 	uint64_t line; /* lines read */
-	int err;       /* -errno: reading failed; it looks like the end */
+	int err;       /* -errno of a failed read, which looks like the end; 0: none */
 	char buf[IMPORT_BUFFER];
 	char text[IMPORT_LINE_BYTES];
 };
 
-/* The next byte, which is taken or not; -1 at the end. */
+/* The next byte; -1 at the end. import_get() steps over it, import_peek() does not. */
 int import_get(struct import_text *in);
 int import_peek(struct import_text *in);
 
@@ -30,15 +30,15 @@ int import_peek(struct import_text *in);
 char *import_line(struct import_text *in);
 
 /*
- * import_text_any() - whether a line at the head of a file is one of its format; comments, `#`, are
- * left out. @is: gets a copy of each line, to be written to.
+ * import_text_any() - whether @is is true of any line in the first @bytes of a file; comments, `#`,
+ * are skipped. @is: gets a copy of each line, which it may change.
  */
 bool import_text_any(const char *head, size_t bytes, bool (*is)(char *line));
 
 /*
- * import_decimal() - a decimal number as nanoseconds, exactly.
- * @unit: nanoseconds that are 1: a power of ten. @end: gets what is behind it.
- * Return: false if @text is none, is negative or too large.
+ * import_decimal() - convert a decimal number to nanoseconds, without rounding by floating point.
+ * @unit: nanoseconds of the number 1, a power of ten. @end: set to the text behind the number.
+ * Return: false if @text is no number, is negative or too large.
  */
 bool import_decimal(const char *text, uint64_t unit, uint64_t *ns, const char **end);
 

@@ -30,7 +30,7 @@ static int take_entry(struct import *im, const struct kft_entry *e, uint64_t end
 	return err ? err : import_call(im, thread, e->at_us * NS_PER_US, us * NS_PER_US, ip);
 }
 
-/* @im NULL: find out when the log ends. Return: 0 or -errno with fail() set. */
+/* Read the log. @im NULL: only find the time of its end. Return: 0 or -errno with fail() set. */
 static int read_log(struct import_text *in, struct import *im, uint64_t *end_us)
 {
 	struct kft_log log = {0};

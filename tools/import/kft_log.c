@@ -63,8 +63,8 @@ static int take_number(char **p, int64_t *v)
 }
 
 /*
- * The two names: what divides them are two blanks or a tab; where there are none, the last blank,
- * as the name of a C++ function may have some.
+ * Take the two names. They are separated by two blanks or a tab; otherwise by the last blank, since
+ * the name of a C++ function may have blanks.
  */
 static void take_names(struct kft_entry *e, char *p)
 {

@@ -28,15 +28,15 @@
 
 struct kft_log {
 	uint64_t start_us, stop_us; /* 0: not in the log */
-	uint64_t left_out;	    /* calls that its filters left out, as its counters say */
-	uint64_t skipped;	    /* lines behind the first call that are none */
+	uint64_t left_out;	    /* calls that its filters have left out, by its counters */
+	uint64_t skipped;	    /* lines behind the first call that are no calls */
 	unsigned int nr_filters;    /* lines below `Filters:` */
 	unsigned int nr_runs;
 	bool in_filters, has_counters;
 	bool began; /* a call was seen in this run */
 };
 
-/* A call. Its strings are borrowed until the next. */
+/* A call. Its strings are borrowed until the next call of kft_log_next(). */
 struct kft_entry {
 	uint64_t at_us;
 	int64_t delta_us; /* or one of the three above */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf_library.h without babeltrace2's headers at build. */
+/* Replaces ctf_library.c if babeltrace2's headers are missing at build time. */
 #include <unistd.h>
 
 #include "tools/import/ctf_library.h"

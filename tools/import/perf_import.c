@@ -6,10 +6,10 @@
  *		    55d0 leaf+0x4 (/usr/bin/prog)
  *		    ...
  *
- * One event is the clock: each of its samples with a stack stands for its period, as in perf report, and
- * in that time the functions of the stack run. A function that is in the sample before, too, goes on where
- * the two times touch; the others begin or end here. Samples of other events are events, whose text has
- * their stack. The clock and its unit are known from the first samples of the file.
+ * One event is the clock: each of its samples with a stack covers its period, as in perf report,
+ * and the functions of the stack run in that time. If the times of two samples touch, a function
+ * that is in both continues; all others begin or end there. Samples of other events become events,
+ * whose text has their stack. The clock and its unit are found from the first samples of the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,9 +22,9 @@
 
 #define MAX_FRAMES    1024u
 #define MAX_THREADS   (1u << 16)
-#define LEARN_SAMPLES (1u << 15) /* from which the clock is known */
+#define LEARN_SAMPLES (1u << 15) /* used to find the clock */
 #define NAME_BYTES    64u
-#define UNKNOWN_NS    250000.0 /* of a lone sample: perf's 4000 a second */
+#define UNKNOWN_NS    250000.0 /* period of a single sample: perf's 4000 a second */
 #define MAX_PERIOD_NS 1e15
 #define MAX_LAG	      4 /* periods by which a sample's time may end after it */
 
@@ -40,11 +40,11 @@ struct thread {
 	int64_t pid, tid;
 	int32_t number;
 	uint32_t nr, room;
-	uint64_t end;	  /* of what its samples until now stand for */
+	uint64_t end;	  /* of the time that its samples cover so far */
 	uint64_t *frames; /* of its last sample, the outermost first */
 };
 
-/* The event whose samples stand for time. */
+/* The event whose samples cover time. */
 struct clock {
 	char name[NAME_BYTES]; /* as clock_name() has it; "": there is none */
 	double unit_ns;	       /* of 1 of its period */
@@ -144,10 +144,12 @@ static bool parse(struct sample *s, char *text)
 	return true;
 }
 
-/* The name of a counter without its PMU and modifiers: cpu_core/cycles/u is cycles. "": it is none. */
+/*
+ * The name of a counter without its PMU and modifiers: cpu_core/cycles/u is cycles. "": it is none.
+ */
 static void clock_name(const char *event, char name[NAME_BYTES])
 {
-	/* they count what happens, not time */
+	/* these count events, not time */
 	static const char *const software[] = {"page-faults",
 					       "faults",
 					       "minor-faults",
@@ -187,7 +189,7 @@ static unsigned int clock_rank(const char *name)
 	return *name != '\0';
 }
 
-/* Two consecutive samples of a thread: what a unit of the period may be, and how much it says. */
+/* Two consecutive samples of a thread: an estimate of the period's unit, and its weight. */
 struct distance {
 	double unit_ns, weight;
 };
@@ -209,7 +211,7 @@ static int compare_distances(const void *a, const void *b)
 	return d->unit_ns < e->unit_ns ? -1 : d->unit_ns > e->unit_ns;
 }
 
-/* The lower quartile: most threads sleep between some of their samples. */
+/* The lower quartile of the estimates, since threads sleep between some of their samples. */
 static double learnt_unit(struct learning *l)
 {
 	double sum = 0, weight = 0;
@@ -252,7 +254,7 @@ static int learn_sample(struct learning *l, const struct sample *s)
 	return 0;
 }
 
-/* Reads the beginning of @from's file by itself. */
+/* Find the clock. This reads the start of the file again, independently of @from. */
 static int learn_clock(const struct import_text *from, struct clock *clock)
 {
 	struct import_text *in = calloc(1, sizeof(*in));
@@ -282,7 +284,7 @@ static int learn_clock(const struct import_text *from, struct clock *clock)
 	return err;
 }
 
-/* The time that a sample of the clock stands for. */
+/* The time that a sample of the clock covers. */
 static uint64_t period_ns(const struct perf *p, const struct sample *s)
 {
 	double ns = p->clock.unit_ns > 0 ? s->period * p->clock.unit_ns : UNKNOWN_NS;
@@ -290,7 +292,7 @@ static uint64_t period_ns(const struct perf *p, const struct sample *s)
 	return ns < MAX_PERIOD_NS ? (uint64_t)ns : (uint64_t)MAX_PERIOD_NS;
 }
 
-/* As much as has room: `stack=leaf<-mid<-main`. */
+/* Add a name to `stack=leaf<-mid<-main`, if there is room. */
 static void add_to_stack(struct perf *p, const char *name)
 {
 	int n = snprintf(p->stack + p->stack_bytes, sizeof(p->stack) - p->stack_bytes, "%s%s",
@@ -370,8 +372,8 @@ static int leave_until(struct perf *p, struct thread *t, uint32_t nr)
 }
 
 /*
- * The thread has the stack of the sample for the sample's period. It begins where the time of the sample
- * before ends, unless the thread was not seen in between: then it begins at the sample.
+ * Set the thread's stack for the period of the sample. The period begins where that of the sample
+ * before ends. If the thread was not seen for longer, it begins at the sample.
  */
 static int change_stack(struct perf *p, struct thread *t, const struct sample *s)
 {
@@ -426,7 +428,7 @@ static int add_event(struct perf *p, const struct sample *s, int32_t thread)
 	return import_text(p->im, s->cpu, thread, s->ts, ip, text);
 }
 
-/* Each CPU has a thread that idles; all have the number 0. */
+/* Each CPU has an idle thread, all with pid 0: name it by its CPU. */
 static void name_idle(struct sample *s, char comm[32])
 {
 	if (s->pid || s->tid)
@@ -489,7 +491,10 @@ static int perf_read(struct import_text *in, struct import *im)
 	while (!err && (text = import_line(in))) {
 		struct sample s;
 
-		/* samples without stacks follow one another, and `dd` is a number of base 16, too */
+		/*
+		 * a line may be a frame or a sample without stack: a name such as `dd` is also a
+		 * hex number
+		 */
 		if (*p->head && !find_numbers(&s, text) && take_frame(p, text, &err))
 			continue;
 		err = end_sample(p);

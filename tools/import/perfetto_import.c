@@ -135,7 +135,7 @@ static uint64_t hash_of(uint64_t a, uint64_t b)
 	return hash_u64(a) ^ b;
 }
 
-/* The entry of two numbers; NULL: there is none. */
+/* The entry with the key (@a, @b); NULL: there is none. */
 static struct entry *find(const struct entries *t, uint64_t a, uint64_t b)
 {
 	int64_t found =
@@ -171,7 +171,7 @@ static uint64_t names_key(const struct sequence *s)
 	return s->id << 24 ^ s->generation;
 }
 
-/* A sequence begins anew. Names that no sequence knows any more go once they are the most. */
+/* A sequence clears its names. Cleared names are freed when they are more than half of all. */
 static int forget_names(struct perfetto *p, struct sequence *s)
 {
 	struct entries live = {0}, left = {0};
@@ -454,7 +454,7 @@ static int take_packed(struct perfetto *p, const struct field *packed)
 	return err;
 }
 
-/* The fields of a packet come in any order: what an event needs is looked at first. */
+/* Fields of a packet are in any order, so the fields that an event needs are read first. */
 static int take_packet(struct perfetto *p, const unsigned char *bytes, size_t nr, bool is_inner)
 {
 	struct message m = {bytes, bytes + nr, false};
@@ -525,7 +525,8 @@ static int read_packets(struct perfetto *p)
 	int more, err = 0;
 
 	while (!err && (more = take_length(p, &bytes)) > 0) {
-		for (got = 0; got < bytes;) { /* what is not there takes no memory */
+		for (got = 0;
+		     got < bytes;) { /* in pieces: a length beyond the end must take no memory */
 			size_t want = bytes - got < STEP_BYTES ? bytes - got : STEP_BYTES, n;
 
 			if (room < got + want) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See perfetto_unpack.h. Memory follows what is there, not a length in the file. Tests: tests/cli/test_import_perfetto.py. */
+/*
+ * See perfetto_unpack.h. Memory is allocated as data is unpacked, not by a length in the file.
+ * Tests: tests/cli/test_import_perfetto.py.
+ */
 #include "tools/import/perfetto_unpack.h"
 
 #include <errno.h>
@@ -17,7 +20,7 @@ struct unpacked {
 	size_t nr, room;
 };
 
-/* There is room for more. Return: 0 or -errno with fail() set. */
+/* Make room for more. Return: 0 or -errno with fail() set. */
 static int grow(struct unpacked *u)
 {
 	size_t room = u->room ? 2 * u->room : FIRST_BYTES;

@@ -2,8 +2,8 @@
 /*
  * uftrace's folder, as `uftrace record` writes it: `info` is its head, TID.dat has a thread's
  * records, and see uftrace_names.h. A record is two words of 8 bytes: the time in nanoseconds; and,
- * from the lowest bit on, type (2 bits), whether data follow (1), a mark (3), depth (10) and address
- * (48).
+ * from the lowest bit on, type (2 bits), whether data follow (1), a mark (3), depth (10) and
+ * address (48).
  *
  * Arguments and fields of events follow their record without a length. They are skipped: the
  * next record is where the mark, the time, the depth and the address fit. perf-cpuN.dat has the
@@ -60,7 +60,7 @@ struct uftrace {
 	size_t nr, room;
 };
 
-/* Return: false: it has not the form of a record. */
+/* Parse a record. Return: false: it does not have the form of one. */
 static bool parse(const unsigned char *p, struct uftrace_record *rec)
 {
 	uint64_t word = import_le(p + 8, 8);
@@ -98,7 +98,7 @@ static int leave(struct uftrace *u, uint64_t ts)
 	return import_leave(u->im, 0, u->thread, ts);
 }
 
-/* A call ends with the first record that is not beneath it, whether its end is there or not. */
+/* A call ends with the first record that is not beneath it, even if its own end is missing. */
 static int take_call(struct uftrace *u, const struct uftrace_record *rec)
 {
 	const char *name, *object;

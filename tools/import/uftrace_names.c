@@ -16,7 +16,7 @@
 #include "tools/import/import_text.h"
 
 #define MAX_ENTRIES (1u << 20) /* of each list */
-#define MAX_DEPTH   1024u      /* of forks: a damaged file may have a ring of them */
+#define MAX_DEPTH   1024u      /* of forks: in a damaged file they may be a cycle */
 #define NS_PER_S    UINT64_C(1000000000)
 #define END_TYPE    '?' /* of a symbol that is the end of others */
 
@@ -120,7 +120,7 @@ static char *value_of(char *line, const char *key)
 	return p;
 }
 
-/* As value_of(), of a copy, so that the line stays. */
+/* The number of `key=`. It does not change @line. */
 static bool number_of(const char *line, const char *key, int64_t *v)
 {
 	char want[16];
@@ -372,7 +372,7 @@ static int take_task_line(struct uftrace_names *n, char *line, bool dlopens)
 	return take_task(n, pid, pid);
 }
 
-/* Twice: an object is read while its line is, so the lines are copied. */
+/* Lines are copied, since reading an object's file uses the same line buffer. */
 static int read_tasks(struct uftrace_names *n)
 {
 	char **dlopens = NULL, *line;

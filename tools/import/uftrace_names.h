@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text files of uftrace's folder: task.txt has its sessions (a program that was run) and
- * threads, sid-ID.map the objects of a session, OBJECT.sym an object's symbols, events.txt the names
- * of a program's own events. A .sym file is read when an address of its object is asked for.
+ * The text files of uftrace's folder: task.txt has its sessions (runs of a program) and threads,
+ * sid-ID.map the objects of a session, OBJECT.sym an object's symbols, events.txt the names of a
+ * program's own events. A .sym file is read when an address of its object is first looked up.
  */
 #ifndef VESTIGE_TOOLS_UFTRACE_NAMES_H
 #define VESTIGE_TOOLS_UFTRACE_NAMES_H
@@ -19,7 +19,8 @@ struct uftrace_task {
 };
 
 /*
- * @folder: borrowed until it is freed. @relative: symbols count from their object's beginning.
+ * @folder: a descriptor, borrowed until uftrace_names_free(). @relative: addresses in .sym files
+ * are relative to the start of the object.
  * Return: 0 or -errno with fail() set.
  */
 int uftrace_names_open(int folder, bool relative, struct uftrace_names **out);
@@ -28,10 +29,10 @@ void uftrace_names_free(struct uftrace_names *n);
 /* The threads, in the order of the file. */
 size_t uftrace_names_tasks(const struct uftrace_names *n, const struct uftrace_task **tasks);
 
-/* The base name of the program that @pid ran last; "" unknown. */
+/* The base name of the last program of @pid; "" unknown. */
 const char *uftrace_names_comm(const struct uftrace_names *n, int64_t pid);
 
-/* Whether @addr lies in an object that @pid had at @ts. */
+/* Whether @addr is in an object that @pid had mapped at time @ts. */
 bool uftrace_names_known(struct uftrace_names *n, int64_t pid, uint64_t ts, uint64_t addr);
 
 /*
@@ -46,7 +47,10 @@ int uftrace_names_find(struct uftrace_names *n, int64_t pid, uint64_t ts, uint64
 /* The name of an event of the program or of uftrace itself; borrowed until the next call. */
 const char *uftrace_names_event(struct uftrace_names *n, uint64_t id);
 
-/* A regular file of the folder, to be read; -ENOENT without fail(), or -errno with it. */
+/*
+ * Open a regular file of the folder. Return: a descriptor; -ENOENT without fail(), or -errno with
+ * it.
+ */
 int uftrace_names_file(int folder, const char *name);
 
 #endif
