@@ -41,10 +41,10 @@ struct ctf_item {
 /*
  * ctf_library_run() - read traces to their end and write their items; ends with CTF_ERROR or
  * CTF_END.
- * @folders: @nr folders that have a file `metadata`. @fd: items are written to it. @patience_s:
- * after so many seconds of CPU time without a message of the library the process ends with
- * CTF_STUCK_STATUS: with a damaged file `metadata`, version 2.0 of the library loops for ever. To
- * be called once in a process.
+ * @folders: @nr folders that have a file `metadata`. @fd: items are written to it. @patience_s: the
+ * process ends with CTF_STUCK_STATUS after this number of seconds of CPU time without a message of
+ * the library: with a damaged file `metadata`, version 2.0 of it loops for ever. To be called once
+ * in a process.
  */
 void ctf_library_run(const char *const *folders, size_t nr, int fd, unsigned int patience_s);
 
