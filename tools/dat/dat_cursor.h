@@ -17,7 +17,7 @@ struct cursor {
 	int fd;
 	uint64_t pos, end; /* in @mem or the file */
 	bool bad;
-	bool swap; /* numbers are in the other byte order; false at first */
+	bool swap; /* numbers have the other byte order; false at first */
 	uint64_t window_pos;
 	size_t window_bytes;
 	unsigned char window[CURSOR_WINDOW];
@@ -39,13 +39,14 @@ bool cursor_string(struct cursor *c, char *to, size_t room);
 char *cursor_text(struct cursor *c, uint64_t bytes);
 
 /*
- * All of @bytes from @offset of a file. Return: 0, or -errno; -ENODATA when the file ends before.
+ * cursor_pread() - read all of @bytes at @offset of a file. Return: 0; -errno; -ENODATA: the file
+ * is shorter.
  */
 int cursor_pread(int fd, void *to, size_t bytes, uint64_t offset);
 
 /*
- * Whether @packed may unpack to @bytes. A zstd frame with its size must have that size; trace-cmd's
- * frames have none.
+ * cursor_zstd_agrees() - whether @packed may unpack to @bytes. If the zstd frame has a content
+ * size, it must be that; trace-cmd's frames have none.
  */
 bool cursor_zstd_agrees(const void *packed, size_t packed_bytes, uint64_t bytes);
 

@@ -37,7 +37,7 @@ enum dat_option {
 	DAT_PRINTK = 20,
 	DAT_CMDLINES = 21,
 	DAT_BUFFER_TEXT = 22,
-	DAT_PROTOTYPES = 0x7650,  /* ours: see docs/formats/arguments.md; others pass it over */
+	DAT_PROTOTYPES = 0x7650,  /* ours: see docs/formats/arguments.md; other readers skip it */
 	DAT_TRACED = 0x7651,	  /* ours: `pid tgid`, a line each thread of a traced process */
 	DAT_ENDS = 0x7652,	  /* ours: `stack stamp`, a line each struct record_end */
 	DAT_LOST_AT_END = 0x7653, /* ours: `cpu records`, a line each lost_at_end that is not 0 */
@@ -73,10 +73,10 @@ enum dat_option {
 #define DAT_ID_EXIT	10
 #define DAT_ID_ENTRY	11
 
-/* The field `how` that ours adds to funcgraph_entry and funcgraph_exit. */
+/* Bits of the field `how`, which our files add to funcgraph_entry and funcgraph_exit. */
 #define DAT_HOW_TAIL	 1 /* entered by a tail call */
 #define DAT_HOW_UNWOUND	 2 /* it did not return: throw, longjmp, cancel */
 #define DAT_HOW_RETVAL	 8 /* retval is what the call returned */
-#define DAT_HOW_NO_START 4 /* its entry is not in the trace: calltime is rettime */
+#define DAT_HOW_NO_START 4 /* its entry is not in the trace: calltime is equal to rettime */
 
 #endif

@@ -83,7 +83,7 @@ uint64_t dat_shifts_apply(const struct dat_shifts *shifts, unsigned int cpu, uin
 	if (!s || !s->nr)
 		return ts;
 	a = s->at;
-	/* the two samples about it, or the first or last two */
+	/* the two samples around it, or the first or last two */
 	for (uint32_t i = 1; i + 1 < s->nr && (int64_t)ts >= s->at[i].time; i++)
 		a = &s->at[i];
 	offset = a->offset;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trace.dat files of a host and of its guests say of each other: the options TRACEID, GUEST
- * and TIME_SHIFT (trace-cmd.dat.v7(5)). The files are untrusted.
+ * The options by which the trace.dat files of a host and of its guests refer to each other:
+ * TRACEID, GUEST and TIME_SHIFT (trace-cmd.dat.v7(5)). The files are untrusted.
  */
 #ifndef VESTIGE_TOOLS_DAT_GUEST_H
 #define VESTIGE_TOOLS_DAT_GUEST_H
 
 #include "tools/dat/dat_pieces.h"
 
-/* What is added to the stamps of a guest's CPU for the host's time. */
+/* The samples by which stamps of a guest's CPU are converted to the host's time. */
 struct dat_shift {
 	uint32_t nr; /* samples, by time */
 	struct dat_shift_sample {
@@ -23,7 +23,7 @@ struct dat_shifts {
 	bool interpolates; /* between the samples */
 };
 
-/* A guest, as the host's file has it. */
+/* A guest, from the host's file. */
 struct dat_guest {
 	uint64_t trace_id; /* of the guest's file */
 	char name[DAT_NAME_BYTES];
@@ -42,19 +42,21 @@ struct dat_peers {
 };
 
 /*
- * dat_shifts_read() - the first option TIME_SHIFT of a file that was opened as it is.
+ * dat_shifts_read() - the first option TIME_SHIFT of a file that was opened with as_is.
  * @out: empty; dat_shifts_free() it, also after a failure. Return: 0, or -errno with fail() set.
  */
 int dat_shifts_read(const struct dat_reader *d, struct dat_shifts *out);
 void dat_shifts_free(struct dat_shifts *s);
 
-/* The host's time of a stamp; @cpu: any, of one without samples the stamp stays. */
+/*
+ * Convert a stamp to the host's time. @cpu: any number; if the CPU has no samples, @ts is returned.
+ */
 uint64_t dat_shifts_apply(const struct dat_shifts *s, unsigned int cpu, uint64_t ts);
 
 /*
  * dat_peers_read() - the three options of the file @path.
  * @out: dat_peers_free() it, also after a failure.
- * Return: 0, or -errno with fail() set: as dat_open(), which opens no other formats.
+ * Return: 0, or -errno with fail() set, as dat_open().
  */
 int dat_peers_read(const char *path, struct dat_peers *out);
 void dat_peers_free(struct dat_peers *p);

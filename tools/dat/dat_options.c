@@ -30,7 +30,7 @@ struct dat_buffer *dat_buffer_new(struct dat_reader *d)
 	return b;
 }
 
-/* Where the data of a CPU are. */
+/* Add the stream of a CPU's data. */
 static int add_stream(struct dat_reader *d, struct dat_buffer *b, uint32_t cpu, uint64_t start,
 		      uint64_t bytes)
 {
@@ -95,7 +95,7 @@ int dat_buffer_v6(struct dat_reader *d, struct dat_buffer *b, struct cursor *c)
 	return ret;
 }
 
-/* The BUFFER option of version 6: where the table of an instance's CPUs is, and its name. */
+/* The BUFFER option of version 6: the offset of the table of an instance's CPUs, and its name. */
 static int option_instance(struct dat_reader *d, struct cursor *c)
 {
 	struct dat_buffer *b = dat_buffer_new(d);
@@ -280,7 +280,7 @@ static int option_traced(struct dat_reader *d, const char *text)
 	return 0;
 }
 
-/* Their stamps are as the file has them; dat_read.c converts them. */
+/* `stack stamp`, a line each. dat_read.c converts the stamps later. */
 static int option_ends(struct dat_reader *d, const char *text)
 {
 	struct reader *r = &d->head;
@@ -383,7 +383,7 @@ static int option_text(struct dat_reader *d, uint16_t id, char *text, size_t byt
 	return 0;
 }
 
-/* Keep an option as it is. @text: owned by this now. */
+/* Keep an option unchanged. @text: owned by @d in any case. */
 static int keep_option(struct dat_reader *d, uint16_t id, char *text, uint32_t bytes, uint64_t at)
 {
 	if (!d->layout.as_is) {

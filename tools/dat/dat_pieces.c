@@ -20,7 +20,10 @@
 #include "tools/reader/tasks.h"
 
 #define MAX_SECTION (UINT64_C(512) << 20) /* unpacked */
-/* Formats and symbols become 5 to 30 times smaller: a small file must not ask for much memory. */
+/*
+ * Formats and symbols compress by 5 to 30: the limit is against a small file that needs much
+ * memory.
+ */
 #define MAX_RATIO   256u
 #define FREE_BYTES  (UINT64_C(1) << 20)
 #define MAX_FORMATS (1u << 20)
@@ -49,7 +52,7 @@ static int read_header_info(struct dat_reader *d, struct cursor *c)
 		if (!cursor_string(c, name, sizeof(name)) ||
 		    strcmp(name, i ? "header_event" : "header_page"))
 			return dat_damaged(d, "no header_page or header_event where one is due");
-		/* its facts follow from the size of a long, which the file's head gives */
+		/* not needed: its contents follow from the size of a long in the file's head */
 		cursor_skip(c, cursor_u64(c));
 	}
 	return dat_check(d, c, "its header_page");
@@ -103,9 +106,9 @@ static int read_kallsyms(struct dat_reader *d, struct cursor *c)
 }
 
 /*
- * `0xADDR : "text\n"`. libtraceevent 1.7.1 reads beyond lines that are not so (and before those
- * with fewer than three bytes of text), so it gets each text alone, always ended by the \n" that it
- * cuts.
+ * `0xADDR : "text\n"`. libtraceevent 1.7.1 reads beyond the end of lines of another form (and
+ * before the start of texts of fewer than three bytes). So it gets each text alone, always with the
+ * \n" at its end that it removes.
  */
 static void add_printk(struct dat_reader *d, const char *line, size_t bytes)
 {
@@ -194,7 +197,7 @@ int dat_section_head(struct dat_reader *d, struct cursor *c, uint16_t want, bool
 	return 0;
 }
 
-/* Unpack what is compressed. */
+/* Unpack compressed data at the cursor. */
 static int unpack(struct dat_reader *d, struct cursor *c, unsigned char **out, uint64_t *out_bytes)
 {
 	unsigned char *packed, *body = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace.dat of version 6 or 7, plain or zstd, of any writer, as a reader of records: the top
- * buffer's CPUs, and a reader of each other buffer (dat_instance.c). Formats, symbols, names of tasks (dat_pieces.c) and options (dat_options.c) are
- * read when it is opened; the CPUs' data piece by piece (dat_stream.c), so that the file may be
- * larger than memory.
+ * The reader of a trace.dat of version 6 or 7, plain or zstd, of any writer: the top buffer's CPUs,
+ * and a reader for each other buffer (dat_instance.c). Formats, symbols, names of tasks
+ * (dat_pieces.c) and options (dat_options.c) are read when it is opened. The CPUs' data are read
+ * piece by piece (dat_stream.c), so the file may be larger than memory.
  *
  * The file is untrusted: each offset, count and size is checked against the file, and compressed
  * data must state its unpacked size. Tests: tests/unit/test_dat_read.c (files of ours and of the
@@ -130,7 +130,7 @@ static const struct reader_ops native_ops = {.read = native_read,
 static const struct reader_ops dat_ops = {
 	.read = dat_read, .close = dat_close, .rewind = dat_rewind};
 
-/* The kernel's format does. */
+/* Depths are in the kernel's format, so switch to its records. */
 static void native_find_depths(struct reader *r)
 {
 	struct dat_reader *d = of(r);
@@ -141,7 +141,10 @@ static void native_find_depths(struct reader *r)
 	d->native = NULL;
 }
 
-/* Take the records from the native pages, if there are any; the kernel's format has the same. */
+/*
+ * Take the records from the native pages, if there are any. They are the same as in the kernel's
+ * format.
+ */
 static int use_native(struct dat_reader *d)
 {
 	int ret = native_open(d->layout.fd, d->path, d->head.nr_cpus, &d->formats, &d->native);
@@ -245,7 +248,10 @@ static bool is_usual(const struct dat_layout *l)
 	       lies(l->preempt_count, 3, 1) && lies(l->pid, 4, 4);
 }
 
-/* All options are known: what they say of the clock is each buffer's. */
+/*
+ * After all options are read: choose the top buffer, and give the facts about the clock to all
+ * buffers.
+ */
 static int choose_top(struct dat_reader *d)
 {
 	size_t i;
@@ -292,7 +298,7 @@ static bool clock_is_ns(const char *clock)
 
 /*
  * Read all of the CPU, or its first records when @peek: count them, and mark which events occur.
- * Errors are reported when the data is really read.
+ * Errors are reported later, when records are read.
  */
 static uint64_t survey_cpu(struct dat_stream *s, struct record *batch, bool *seen, bool peek)
 {
@@ -311,8 +317,9 @@ static uint64_t survey_cpu(struct dat_stream *s, struct record *batch, bool *see
 }
 
 /*
- * Arguments and results are in the file because the user recorded them. The kernel's records have
- * the field of a result always, and those of Linux 6.15 and later the field of the arguments.
+ * Switch on the options that print arguments and results, if the file has them: the user recorded
+ * them on purpose. The kernel's records always have the field of a result, and from Linux 6.15 on
+ * the field of the arguments.
  */
 static void take_options(struct dat_reader *d)
 {
@@ -327,10 +334,10 @@ static void take_options(struct dat_reader *d)
 }
 
 /*
- * What the records of @of say of its tracer, and whether they can have values: the formats alone do
- * not say it. @peek: our own file, which has formats of what occurs alone.
+ * Set the tracer of @of by the events in its records, and whether they can have values: the formats
+ * do not show it. @peek: our own file, which has only formats of events that occur.
  */
-static void tell_tracer(const struct dat_reader *d, struct reader *of, const bool *seen, bool peek)
+static void set_tracer(const struct dat_reader *d, struct reader *of, const bool *seen, bool peek)
 {
 	const struct dat_layout *l = &d->layout;
 	bool entry = l->entry_id >= 0 && (peek || seen[l->entry_id]);
@@ -350,7 +357,7 @@ static void tell_tracer(const struct dat_reader *d, struct reader *of, const boo
 /* The other buffers, as readers. The events that @all has seen count as seen by them, too. */
 static int open_further(struct dat_reader *d, struct record *batch, bool *all)
 {
-	/* ours has formats of events that occur alone */
+	/* our file has only formats of events that occur */
 	bool peek = d->ours && d->layout.entry_id < 0 && d->layout.exit_id < 0;
 	bool *seen = malloc(NR_EVENT_IDS * sizeof(*seen));
 
@@ -382,7 +389,7 @@ static int open_further(struct dat_reader *d, struct record *batch, bool *all)
 			if (!peek)
 				r->stats[cpu].entries = nr;
 		}
-		tell_tracer(d, r, seen, peek);
+		set_tracer(d, r, seen, peek);
 		for (size_t id = 0; id < NR_EVENT_IDS; id++)
 			all[id] |= seen[id] || d->ours;
 	}
@@ -390,7 +397,7 @@ static int open_further(struct dat_reader *d, struct record *batch, bool *all)
 	return 0;
 }
 
-/* From now on records have numbers of our byte order. */
+/* From now on numbers in records are converted to our byte order. */
 static int use_swaps(struct dat_reader *d)
 {
 	d->swaps = dat_swap_new(d->head.tep, &d->printks, d->head.long_bytes);
@@ -424,7 +431,7 @@ static int survey(struct dat_reader *d)
 	}
 	if (!ret) {
 		take_options(d);
-		tell_tracer(d, &d->head, seen, peek);
+		set_tracer(d, &d->head, seen, peek);
 		if (peek)
 			memset(seen, true, NR_EVENT_IDS * sizeof(*seen));
 		ret = open_further(d, batch, seen);
@@ -474,7 +481,7 @@ static int finish(struct dat_reader *d)
 	d->head.formats = &d->formats;
 	for (size_t i = 0; i < d->head.nr_ends; i++)
 		d->head.ends[i].ts += d->layout.ts_offset;
-	/* the kernel's are libtraceevent's: they name symbols and more */
+	/* libtraceevent prints the kernel's, which have symbols and more */
 	if (d->ours)
 		d->head.printks = &d->printks;
 	return ret || !d->ours ? ret : use_native(d);

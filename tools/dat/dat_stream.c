@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_stream.h. Holds one chunk (compressed files: as the file has them, at most CHUNK_MAX) or
- * one window of sub-buffers at a time, however large the file is.
+ * See dat_stream.h. In memory is one chunk (of a compressed file, at most CHUNK_MAX) or one window
+ * of sub-buffers, for a file of any size.
  *
- * A sub-buffer that makes no sense is left where it stops making sense, and the next record says
- * that something was lost; a chunk that does not unpack ends the stream with an error, since the
- * begin of the next one is not known. Costs about 3 ns a record and zstd's 15 to 25 ns; bench:
+ * If a sub-buffer is damaged, the rest of it is skipped, and the next record has
+ * RECORD_LOST_UNKNOWN. If a chunk cannot be unpacked, the stream ends with an error, since the
+ * offset of the next chunk is not known. Costs about 3 ns a record and zstd's 15 to 25 ns; bench:
  * `report` in `make bench`. Tests: tests/unit/test_dat_read.c.
  */
 #include "tools/dat/dat_stream.h"
@@ -286,7 +286,7 @@ static void fill_graph(const struct dat_layout *l, unsigned char *data, uint32_t
 		r->graph |= RECORD_GRAPH_UNWOUND;
 	if (how & DAT_HOW_NO_START)
 		r->graph |= RECORD_GRAPH_NO_START;
-	/* a kernel's that has the field has it always */
+	/* in a kernel's file with this field it is always set */
 	if (l->exit_retval.bytes && (!l->exit_how.bytes || how & DAT_HOW_RETVAL)) {
 		r->graph |= RECORD_GRAPH_RETVAL;
 		r->retval = field(l, data, bytes, l->exit_retval);
@@ -370,7 +370,7 @@ static unsigned int decode(struct dat_stream *s, struct record *out, unsigned in
 			at += 4;
 		} else {
 			if (type == EVENT_PADDING && !delta) {
-				at = commit; /* the rest of the sub-buffer is void */
+				at = commit; /* the rest of the sub-buffer is padding */
 				break;
 			}
 			if (commit - at < 8)
@@ -422,7 +422,7 @@ int dat_stream_read(struct dat_stream *s, struct record *out, unsigned int max)
 			continue;
 		if (s->buf_pos == s->buf_bytes) {
 			if (n)
-				return (int)n; /* their data lie in the buffer */
+				return (int)n; /* stop here: their data are in the buffer */
 			s->data = NULL;
 			s->buf_pos = s->buf_bytes = 0;
 			ret = s->layout->compressed ? load_chunk(s) : load_window(s);

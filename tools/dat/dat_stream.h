@@ -14,7 +14,7 @@ struct dat_stream {
 	const struct dat_layout *layout;
 	unsigned int cpu;
 	uint64_t start, end;  /* of the CPU's data in the file */
-	uint64_t pos;	      /* what is loaded next */
+	uint64_t pos;	      /* offset of the data that is loaded next */
 	uint32_t chunks_left; /* compressed files */
 	bool begun;
 	unsigned char *buf; /* whole sub-buffers */
@@ -25,7 +25,7 @@ struct dat_stream {
 	uint32_t at, commit; /* in data */
 	uint64_t ts;	     /* of the last event, raw */
 	uint64_t page_ts;
-	uint64_t lost; /* before the next record */
+	uint64_t lost; /* lost records before the next one */
 };
 
 /* @bytes from @start are the CPU's; the caller has checked them against the file's size. */
@@ -34,7 +34,9 @@ void dat_stream_init(struct dat_stream *s, const struct dat_layout *layout, unsi
 /* Free what it has loaded and go back to the start. */
 void dat_stream_reset(struct dat_stream *s);
 /*
- * dat_stream_bytes() - of its sub-buffers, unpacked. Nothing is read of it meanwhile.
+ * dat_stream_bytes() - the size of all its sub-buffers, unpacked. It does not change the read
+ * position.
+ * @bytes: gets the size.
  * Return: 0 or -errno with fail() set.
  */
 int dat_stream_bytes(const struct dat_stream *s, uint64_t *bytes);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_swap.h. An event's fields are libtraceevent's; what they say and what a record says of the
- * place of a field of variable length is untrusted. Bytes and texts stay as they are, and so does a
- * field that is a struct: formats do not say what is in it.
- * Tests: tests/cli/test_report_kernels.py (against trace-cmd), tests/unit/test_dat_swap.c (against libtraceevent).
+ * See dat_swap.h. The fields of an event are from libtraceevent. Formats are untrusted, and so are
+ * the offsets and sizes of fields of variable length in records. Bytes and texts are not changed,
+ * nor are fields that are a struct, since formats do not describe them.
+ * Tests: tests/cli/test_report_kernels.py (against trace-cmd), tests/unit/test_dat_swap.c (against
+ * libtraceevent).
  */
 #include "tools/dat/dat_swap.h"
 
@@ -19,7 +20,7 @@ struct field {
 	uint32_t each;	  /* of a number; of a dynamic field, where that points */
 	bool is_dynamic;  /* a word: bytes << 16 | where */
 	bool is_relative; /* counted from behind the word */
-	bool to_end; /* an array that reaches to the record's end, however long it is declared */
+	bool to_end;	  /* an array up to the record's end, whatever size the format gives it */
 };
 
 struct event {
@@ -63,7 +64,7 @@ void dat_swap_numbers(unsigned char *at, uint32_t each, uint32_t nr)
 	}
 }
 
-/* @each: what libtraceevent says, 0 or less where it knows none: then it is a long, as in a bitmap. */
+/* The size of an element is libtraceevent's; if that is 0 or less, it is a long, as in a bitmap. */
 static void add_field(struct event *e, const struct tep_format_field *f, unsigned int long_bytes)
 {
 	struct field *to = &e->fields[e->nr];
@@ -145,7 +146,10 @@ void dat_swap_free(struct dat_swap *s)
 	free(s);
 }
 
-/* An argument of @each bytes at @at, or a text (0). Return: where the next one is; 0: it does not lie inside. */
+/*
+ * Swap an argument of @each bytes at @at; 0: it is a text. Return: the offset of the next one; 0:
+ * it does not lie inside.
+ */
 static uint32_t swap_arg(unsigned char *data, uint32_t at, uint32_t bytes, uint32_t each)
 {
 	uint32_t align = each > 4 ? 4 : each;
@@ -162,7 +166,10 @@ static uint32_t swap_arg(unsigned char *data, uint32_t at, uint32_t bytes, uint3
 	return at + each;
 }
 
-/* Bytes of what a conversion takes, 0 a text. @p: its letter. @longs: less than 0: of h. */
+/*
+ * The bytes of a conversion's argument; 0: a text. @p: its letter. @longs: number of l; below 0: of
+ * h.
+ */
 static uint32_t arg_bytes(const struct dat_swap *s, const char *p, int longs)
 {
 	static const uint32_t shorts[] = {4, 2, 1};
@@ -173,7 +180,7 @@ static uint32_t arg_bytes(const struct dat_swap *s, const char *p, int longs)
 	case 'c':
 		return 1;
 	case 'p':
-		/* what only the kernel could print is there as text */
+		/* values that only the kernel can print are there as text */
 		return p[1] && isalnum((unsigned char)p[1]) && !strchr("SsxKe", p[1])
 			       ? 0
 			       : s->long_bytes;

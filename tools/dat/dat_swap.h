@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of a machine of the other byte order: their numbers are turned round where the event's
- * format has them. All readers of records see numbers of this machine.
+ * Swaps the bytes of numbers in records of a machine of the other byte order, by the event's
+ * format. So users of a reader see numbers of this machine's byte order.
  */
 #ifndef VESTIGE_TOOLS_DAT_SWAP_H
 #define VESTIGE_TOOLS_DAT_SWAP_H
@@ -14,7 +14,7 @@ struct dat_swap;
 struct tep_handle;
 
 /*
- * dat_swap_new() - for the events that @tep knows now.
+ * dat_swap_new() - make one for the events that @tep knows now.
  * @printks: the texts of ftrace:bprint, whose arguments they describe. Both are borrowed until
  * dat_swap_free(). @long_bytes: of the file. Return: NULL: no memory.
  */
@@ -23,13 +23,13 @@ struct dat_swap *dat_swap_new(struct tep_handle *tep, const struct printks *prin
 void dat_swap_free(struct dat_swap *s);
 
 /*
- * dat_swap_event() - turn round the numbers of a record.
- * @id: of its event; of one that is not known nothing changes. @data: the payload, @bytes of it; fields
- * that do not lie inside stay as they are.
+ * dat_swap_event() - swap the numbers of a record.
+ * @id: of its event; a record of an unknown event is not changed. @data: the payload, @bytes of it;
+ * fields that do not lie inside are not changed.
  */
 void dat_swap_event(const struct dat_swap *s, uint16_t id, unsigned char *data, uint32_t bytes);
 
-/* Turn round @nr numbers of @each bytes: 2, 4 or 8; others stay. */
+/* Swap @nr numbers of @each bytes: 2, 4 or 8; other sizes are not changed. */
 void dat_swap_numbers(unsigned char *at, uint32_t each, uint32_t nr);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of a native block, as its writer packs them (native.h).
+ * Packs the tables of a native block, for its writer (native.h).
  * Tests: tests/unit/reader/test_native.c.
  */
 #include "tools/dat/native.h"
@@ -31,7 +31,7 @@ static uint32_t process_of(const struct pages *p, struct hash_index *index, uint
 	first = HASH_INDEX_FIND(index, m->key, i, p->members[i]->key == m->key);
 	if (first >= 0)
 		return (uint32_t)first + 1;
-	/* without memory it is not known what comes behind it */
+	/* without memory later images of the process could not be found, so it has none */
 	return hash_index_add(index, m->key, member) ? 0 : member + 1;
 }
 

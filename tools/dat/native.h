@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native block of a trace.dat of ours: the ring's pages beside the same records in the kernel's
- * format, for our own reader, which they cost a fifth of the time. docs/formats/trace-dat.md is
- * normative. No other reader sees it: no offset of the kernel's format leads to it, a tail at the
- * end of the file does.
+ * The native block of a trace.dat of ours: pages of the ring, with the same records as the kernel's
+ * format in the same file. Our own reader reads them in a fifth of the time.
+ * docs/formats/trace-dat.md is normative. Other readers do not see the block: it is found by a tail
+ * at the end of the file, and no offset of the kernel's format points to it.
  *
  *	... kernel's format | chunks of pages | tables | tail
  *
- * Names, tasks and statistics are the kernel format's. The tables have the rest that is needed to
- * make records of a page: the line of the clock, the functions' and objects' addresses.
+ * Names, tasks and statistics are taken from the kernel's format. The tables have the other facts
+ * that are needed to make records of a page: the lines of the clock, the addresses of functions and
+ * objects.
  */
 #ifndef VESTIGE_TOOLS_NATIVE_H
 #define VESTIGE_TOOLS_NATIVE_H
@@ -32,11 +33,12 @@ struct native_tail {
 	uint64_t magic;
 	uint16_t major, minor;
 	uint32_t tail_bytes;
-	uint64_t file_bytes;	/* of all, this included: detects appended or missing bytes */
+	uint64_t
+		file_bytes; /* of the whole file with this tail: detects appended or missing bytes */
 	uint64_t chunks_offset; /* the first chunk */
 	uint64_t tables_offset; /* a frame of zstd; the last chunk ends there */
 	uint64_t tables_packed; /* its size */
-	uint64_t tables_bytes;	/* that of the tables */
+	uint64_t tables_bytes;	/* the size of the unpacked tables */
 };
 static_assert(sizeof(struct native_tail) == 56, "native_tail is part of the format");
 
@@ -53,8 +55,8 @@ static inline uint64_t native_tables_max(uint64_t file_bytes)
 
 enum native_flag {
 	/*
-	 * The calls that are leaves (their exit is the next event of their CPU) may differ here
-	 * from the kernel's format: a command that prints leaves reads the latter.
+	 * Which calls are leaves (their exit is the next event of their CPU) may differ from the
+	 * kernel's format. A command that prints leaves must read the kernel's format.
 	 */
 	NATIVE_LEAVES_UNKNOWN = 1,
 };
@@ -74,7 +76,7 @@ struct native_head {
 };
 static_assert(sizeof(struct native_head) == 56, "native_head is part of the format");
 
-/* From clock units to the time of the trace; none: they are it. Ascending. */
+/* Converts clock units to the time of the trace; no lines: they are equal. Ascending. */
 struct native_line {
 	uint64_t stamp, ns, end, mult;
 	uint64_t shift;
@@ -137,11 +139,11 @@ int native_tables_pack(const struct pages *p, const struct native_chunk *chunks,
 		       const struct native_known *known, void **out, size_t *bytes);
 
 /*
- * native_open() - the pages of a trace.dat. @fd: of the file, stays open and the caller's. @path:
- * for fail(). @nr_cpus: that it must have. @fs: of its events. @out: reads them (its head is empty
- * but for nr_cpus and bases); NULL: there is no native block, or its tables are damaged. Chunks are
- * looked at when their turn comes: a damaged one is an error then. Return: 0 or -ENOMEM with fail()
- * set.
+ * native_open() - the pages of a trace.dat.
+ * @fd: of the file, stays open and the caller's. @path: for fail(). @nr_cpus: the number of CPUs
+ * that it must have. @fs: the formats of its events. @out: a reader of the pages (in its head only
+ * nr_cpus and bases are set); NULL: there is no native block, or its tables are damaged. Chunks are
+ * checked when they are read; a damaged one is an error then. Return: 0 or -ENOMEM with fail() set.
  */
 int native_open(int fd, const char *path, unsigned int nr_cpus, const struct formats *fs,
 		struct pages **out);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native block as a source of pages: see native.h. A block that is not as its writer made it
- * (the file was cut or appended to, tables are damaged, it has another version) is not used: the
- * same records are there in the kernel's format. A chunk is read when its turn comes; if zstd's
- * checksum shows damage, that is an error. Data with right checksums is still untrusted: each
- * count, offset and size is checked.
+ * The native block as a source of pages: see native.h. A block is not used if the file was cut or
+ * appended to, if its tables are damaged or if it has another version; the file has the same
+ * records in the kernel's format. A chunk is unpacked when it is first needed; if zstd's checksum
+ * shows damage, that is an error. Data with valid checksums is still untrusted: each count, offset
+ * and size is checked.
  *
- * Of each CPU a chunk is kept unpacked, 128 KB. Tests: tests/unit/reader/test_native.c, fuzz target
- * dat.
+ * One unpacked chunk is kept for each CPU, 128 KB. Tests: tests/unit/reader/test_native.c, fuzz
+ * target dat.
  */
 #include <errno.h>
 #include <stdlib.h>
