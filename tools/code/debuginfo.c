@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See debuginfo.h. Each object is opened by libdwfl when an address in it is first asked for, as a
- * file and not as part of a process, so that nothing of the machine's address space matters. Tests:
- * tests/cli/test_views.py, tests/engine/args.
+ * See debuginfo.h. libdwfl opens an object when an address in it is first looked up, as a file and
+ * not as a part of a process. Tests: tests/cli/test_views.py, tests/engine/args.
  */
 #include "tools/code/debuginfo.h"
 

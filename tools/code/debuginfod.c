@@ -43,7 +43,7 @@ int debuginfod_open(const unsigned char *build_id, size_t n)
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	int fd;
 
-	/* 0 would mean text */
+	/* for the library, length 0 means that the build-id is a text */
 	if (!urls || !*urls || !n || n > INT_MAX)
 		return -1;
 	if (!servers.tried)

@@ -15,11 +15,11 @@
 #include "tools/base/child.h"
 #include "tools/base/late_library.h"
 
-/* With so few references to earlier parts a name cannot grow beyond 2^(n/2) times its length. */
+/* With at most this number n of references to earlier parts, a name grows at most by 2^(n/2). */
 #define FEW_REFERENCES 30u
 /*
- * Limits for a name with more of them, and the number of names over the limit after which such
- * names are left as they are.
+ * Limits for a name with more references. After a number of names over these limits, such names are
+ * not decoded any more.
  */
 #define NAME_SECONDS   1u
 #define NAME_SPACE     (1u << 30)
@@ -64,7 +64,7 @@ static unsigned int references(const char *symbol)
 	return n;
 }
 
-/* In a process of its own, which writes the name to @fd. */
+/* In a child process: decode a name and write it to @fd. */
 __attribute__((noreturn)) static void demangle_and_exit(cxa_demangle lib, const char *symbol,
 							int fd)
 {
@@ -81,8 +81,9 @@ __attribute__((noreturn)) static void demangle_and_exit(cxa_demangle lib, const 
 }
 
 /*
- * A name whose parts refer to earlier parts can stand for one of any length, and the library takes
- * any time and memory for it: so it is done in a process that may be killed.
+ * With references to earlier parts a short name can have a result of any length, for which the
+ * library needs any time and memory. So such a name is decoded in a child process that can be
+ * killed.
  */
 static char *demangle_apart(cxa_demangle lib, const char *symbol, int *status)
 {
@@ -177,7 +178,7 @@ static const char *operator_end(const char *p)
 			p += strcspn(p, "(<");
 		return p;
 	}
-	if (*p == ' ') { /* new, delete, or a type that it converts to */
+	if (*p == ' ') { /* new, delete, or the type of a conversion operator */
 		while (*p && *p != '(')
 			p = *p == '<' ? closing(p) + (*closing(p) != 0) : p + 1;
 		return p;
@@ -236,7 +237,7 @@ static void shorten(char *name)
 		} else if (*p == '{') {
 			p = copy_braces(p, &to);
 		} else if (*p == '(') {
-			/* parameters: of the function itself, or of one that it lies in */
+			/* parameters of the function, or of a function around it */
 			p = closing(p);
 			p += *p == ')';
 			if (!strncmp(p, " const", 6))
@@ -246,7 +247,7 @@ static void shorten(char *name)
 		} else if (*p == ' ' && p[1] == '[') {
 			break; /* [clone .cold] */
 		} else if (*p == ' ') {
-			to = start; /* that was what it returns */
+			to = start; /* the text so far was the return type */
 			p++;
 		} else {
 			*to++ = *p++;

@@ -2,12 +2,12 @@
 /*
  * Names of C++ and Rust functions as their source has them.
  *
- * C++ is done by the C++ library's own __cxa_demangle, which is loaded when the first such name is
- * met: a machine without libstdc++ or libc++abi shows these names as the object has them, and a
- * program that shows none does not load it. (libiberty, the other one, is LGPL and static only.)
- * Rust's two schemes are decoded in demangle_rust.c and demangle_rust_legacy.c.
+ * C++ names are decoded by __cxa_demangle of the C++ library, which is loaded at the first such
+ * name. Without libstdc++ or libc++abi these names are shown as in the object. (The alternative,
+ * libiberty, is LGPL and only static.) Rust's two schemes are decoded in demangle_rust.c and
+ * demangle_rust_legacy.c.
  *
- * Names come from untrusted files: what a name may cost in memory is bounded. Not thread-safe.
+ * Names come from untrusted files: the memory for a name is limited. Not thread-safe.
  * Tests: tests/unit/test_demangle.c, with c++filt as oracle.
  */
 #ifndef VESTIGE_TOOLS_DEMANGLE_H
@@ -19,11 +19,11 @@
 
 enum demangle {
 	DEMANGLE_NONE,	/* as in the object */
-	DEMANGLE_SHORT, /* without parameters, what is returned, arguments of templates */
+	DEMANGLE_SHORT, /* without parameters, return type and template arguments */
 	DEMANGLE_FULL,
 };
 
-/* Longest name that is looked at, and longest that is made. */
+/* The longest mangled name that is decoded, and the longest result. */
 #define DEMANGLE_MAX_BYTES 8192u
 
 /*
@@ -34,14 +34,15 @@ extern const char *const demangle_words[]; /* the last NULL */
 bool demangle_parse(const char *word, enum demangle *how);
 
 /*
- * demangle() - the name behind a symbol.
- * Return: it, to be freed, or NULL: not a mangled name, or none that can be decoded.
+ * demangle() - the name in the source for a symbol.
+ * Return: it, to be freed; NULL: the symbol is not mangled, or cannot be decoded.
  */
 char *demangle(const char *symbol, enum demangle how);
 
 /*
- * The steps of demangle(): a name as Rust's, or by Rust's older scheme alone (it begins with _ZN);
- * a code point, at most 0x10ffff, as UTF-8 (returns its bytes).
+ * Parts of demangle(). demangle_rust() - decode a name of Rust. demangle_rust_legacy() - decode one
+ * of Rust's older scheme, which begins with _ZN. demangle_utf8() - write a code point, at most
+ * 0x10ffff, as UTF-8. Return: its length in bytes.
  */
 char *demangle_rust(const char *symbol, enum demangle how);
 char *demangle_rust_legacy(const char *symbol);

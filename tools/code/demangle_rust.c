@@ -3,9 +3,9 @@
  * Names of Rust functions in the scheme `v0`, `_R...`, by Rust's RFC 2603. The older scheme is in
  * demangle_rust_legacy.c.
  *
- * Recursion, output and the number of steps are bounded: a reference back may otherwise repeat a
- * name without end. Each function is named for its rule of the grammar. Tests:
- * tests/unit/test_demangle.c, with c++filt as oracle.
+ * Recursion, output and the number of steps are limited, since references back could repeat a name
+ * without end. Each function has the name of its rule in the grammar. Tests:
+ * tests/unit/test_demangle.c, against c++filt.
  */
 #include "tools/code/demangle.h"
 
@@ -339,7 +339,7 @@ static void nested(struct rust *r, bool in_value)
 	}
 }
 
-/* The path of the impl's place adds nothing to its type. */
+/* Parse the path of an impl without printing it: its type is enough. */
 static void impl_path(struct rust *r)
 {
 	r->muted++;

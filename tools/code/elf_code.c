@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading ELF files with libelf: see elf_code.h. libelf checks what it reads against the file's
- * size; files are read, not mapped, so that one which shrinks meanwhile is an error and no signal.
+ * Reads ELF files with libelf: see elf_code.h. libelf checks offsets against the file's size. Files
+ * are read, not mapped, so a file that shrinks meanwhile gives an error and not a signal.
  * Tests: tests/unit/reader/test_object_space.c.
  */
 #include "tools/code/elf_code.h"
@@ -26,7 +26,7 @@
 #define DEBUG_DIR  "/usr/lib/debug/.build-id"
 #define NAME_BLOCK 65536
 
-#define MAX_XZ_MEMORY (UINT64_C(128) << 20) /* what unpacking may need */
+#define MAX_XZ_MEMORY (UINT64_C(128) << 20) /* limit for unpacking */
 #define MAX_XZ_BYTES  ((size_t)256 << 20)
 
 struct name_block {
@@ -259,8 +259,9 @@ static int read_slots(Elf *e, struct slot **out, size_t *nr_out)
 }
 
 /*
- * Stubs of the PLT on x86-64: `jmp *disp32(%rip)`, with or without endbr64 and bnd before it. The
- * GOT slot that it names is what a relocation fills with a symbol, whatever the linker.
+ * Stubs of the PLT on x86-64: `jmp *disp32(%rip)`, with or without endbr64 and bnd before it. With
+ * every linker a relocation fills the GOT slot of that jump with a symbol, which is the stub's
+ * name.
  */
 static int add_plt(struct elf_code *c, Elf *e)
 {
@@ -345,7 +346,7 @@ static bool same_build_id(Elf *e, const struct elf_code *c)
 	       !memcmp(other.build_id, c->build_id, c->build_id_bytes);
 }
 
-/* Take the symbols of a file that has the same build-id, and close it. */
+/* Add the symbols of a file if it has the same build-id, and close it. */
 static int add_debug_fd(struct elf_code *c, int fd, bool *found)
 {
 	Elf *e = elf_begin(fd, ELF_C_READ, NULL);
@@ -358,7 +359,7 @@ static int add_debug_fd(struct elf_code *c, int fd, bool *found)
 	return err;
 }
 
-/* The debug file that a server has; it is asked only if DEBUGINFOD_URLS is set. */
+/* Add the symbols of the debug file from a server; only if DEBUGINFOD_URLS is set. */
 static int add_fetched(struct elf_code *c, bool *found)
 {
 	int fd = debuginfod_open(c->build_id, c->build_id_bytes);
@@ -481,7 +482,7 @@ static char *unpack_xz(const Elf_Data *packed, size_t *n)
 		s.next_out = (uint8_t *)out + room;
 		s.avail_out = more;
 		room += more;
-		/* it ends with the input, or with LZMA_BUF_ERROR where that is cut off */
+		/* ends with the input, or with LZMA_BUF_ERROR if the input is cut off */
 		do
 			ret = lzma_code(&s, LZMA_FINISH);
 		while (ret == LZMA_OK && s.avail_out);
@@ -494,7 +495,7 @@ static char *unpack_xz(const Elf_Data *packed, size_t *n)
 	return NULL;
 }
 
-/* .gnu_debugdata, as Fedora's files have it: an ELF file, packed, with what .dynsym lacks. */
+/* .gnu_debugdata, in files of Fedora: a compressed ELF file with the symbols that .dynsym lacks. */
 static int add_packed(struct elf_code *c, Elf *e)
 {
 	Elf_Scn *scn = NULL;
@@ -532,7 +533,7 @@ const char *elf_code_unnamed(char *to, const char *path, uint64_t addr)
 	return to;
 }
 
-/* Of symbols that another file has. `*`: it may have been found by another name than the engine's. */
+/* Add aliases to symbols of another file. `*`: the engine may know the object by another path. */
 static int add_aliases(struct elf_code *c)
 {
 	char text[ELF_CODE_UNNAMED];
@@ -609,7 +610,7 @@ void elf_code_free(struct elf_code *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/* The note of libvestige.a: 64 bits, the way from themselves to its engine_ready(). */
+/* The note of libvestige.a: 64 bits, the distance from the note's data to its engine_ready(). */
 static uint64_t find_ready(Elf *e, const GElf_Phdr *ph)
 {
 	Elf_Data *data = elf_getdata_rawchunk(e, (int64_t)ph->p_offset, ph->p_filesz,

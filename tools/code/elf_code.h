@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads from an ELF file: its code sections, its function symbols (the file's, else those of its
- * debug file (by build-id below /usr/lib/debug, named by .gnu_debuglink, or of a debuginfod), else the dynamic
- * ones and those of .gnu_debugdata), the names of its PLT stubs, its build-id, and its interpreter.
+ * Reads from an ELF file: its code sections, function symbols, the names of its PLT stubs, its
+ * build-id, and its interpreter. Symbols are taken from the first of these that has any: the file's
+ * symbol table; its debug file (by build-id below /usr/lib/debug, by .gnu_debuglink, or from a
+ * debuginfod); the dynamic symbols and .gnu_debugdata.
  */
 #ifndef VESTIGE_TOOLS_ELF_CODE_H
 #define VESTIGE_TOOLS_ELF_CODE_H
@@ -17,7 +18,7 @@ struct elf_symbol {
 	uint64_t addr; /* as in the program headers */
 	uint64_t size;
 	const char *name; /* without a version */
-	/* *+0xADDRESS: the file itself does not have the name, so that the engine takes this one */
+	/* *+0xADDRESS, for the engine, if the name is not in the file itself; else NULL */
 	const char *alias;
 	uint8_t rank; /* 0 global, 1 weak, 2 local, ELF_RANK_STUB */
 	char type;    /* nm's letter */
@@ -42,12 +43,12 @@ struct elf_code {
 	struct name_block *names; /* owns the strings */
 };
 
-#define ELF_CODE_UNNAMED 300 /* bytes of such a name */
+#define ELF_CODE_UNNAMED 300 /* room for a name of elf_code_unnamed() */
 
 /*
- * elf_code_unnamed() - what a function without a name is called: OBJECT+0xADDRESS, as filters take
- * it (engine/core/function_set.c). @path: of the object, of which the last part is taken.
- * @to: ELF_CODE_UNNAMED bytes. Return: @to.
+ * elf_code_unnamed() - the name of a function without a symbol: OBJECT+0xADDRESS, as filters accept
+ * it (engine/core/function_set.c). @path: of the object; OBJECT is its last part.
+ * @to: room for ELF_CODE_UNNAMED bytes. Return: @to.
  */
 const char *elf_code_unnamed(char *to, const char *path, uint64_t addr);
 
@@ -59,7 +60,7 @@ const char *elf_code_unnamed(char *to, const char *path, uint64_t addr);
 int elf_code_load(const char *path, struct elf_code *code);
 void elf_code_free(struct elf_code *code);
 
-/* Add a symbol; @name is copied, @s->name is not looked at. Return: 0 or -ENOMEM. */
+/* Add a symbol; @name is copied, s->name is ignored. Return: 0 or -ENOMEM. */
 int elf_code_add(struct elf_code *code, const struct elf_symbol *s, const char *name);
 
 /* How an ELF file is started. */
@@ -68,7 +69,7 @@ struct elf_start {
 	uint16_t machine, type;
 	char interp[256]; /* "" none */
 	uint64_t entry;	  /* as in the program headers */
-	uint64_t ready;	  /* libvestige.a is in it: where that has started; 0 it is not */
+	uint64_t ready;	  /* address of engine_ready() of libvestige.a; 0: it is not in the file */
 };
 
 /*

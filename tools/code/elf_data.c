@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See elf_data.h. Reads all symbols, for one address. Tests: tests/engine/events/preemptoff. */
+/* See elf_data.h. Each call reads all symbols. Tests: tests/engine/events/preemptoff. */
 #include "tools/code/elf_data.h"
 
 #include <errno.h>

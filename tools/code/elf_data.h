@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * elf_data_name() - the variable that lies at an address, as its symbol tables name it, with `+0xN`
- * where the address is within it.
+ * elf_data_name() - the name of the variable at an address, from the symbol tables, with `+0xN` if
+ * the address is not its first.
  * @path: the file. @addr: as in its program headers. @name: room for @bytes; "" if there is none.
  * Return: 0; -errno, without a message: the file cannot be read.
  */

@@ -8,7 +8,7 @@
  * elf_needed() - the first shared object that a program is linked with and whose name begins with
  * @prefix.
  * @fd: of the program. @prefix: for example "libasan.so".
- * @name: receives it, or "": the program needs none, or is no ELF file. @bytes: room there.
+ * @name: gets it; "": the program needs no such object, or is no ELF file. @bytes: room there.
  */
 void elf_needed(int fd, const char *prefix, char *name, size_t bytes);
 

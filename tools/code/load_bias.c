@@ -7,7 +7,7 @@
 
 #include "tools/base/fail.h"
 
-#define LOOKS	    64u /* addresses that are looked at */
+#define LOOKS	    64u /* addresses that are tested */
 #define PAGE_BITS   UINT64_C(0xfff)
 #define MAX_ANCHORS 8u
 
@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sort, and leave each value once. */
+/* Sort, and remove duplicates. Return: the new number. */
 static size_t each_once(uint64_t *v, size_t nr)
 {
 	size_t left = 0;
@@ -31,7 +31,7 @@ static size_t each_once(uint64_t *v, size_t nr)
 	return left;
 }
 
-/* As many looks as there are, spread over all addresses. */
+/* The @i-th of the tested addresses, which are spread over all. */
 static uint64_t look_at(const uint64_t *seen, size_t nr_seen, size_t nr_looks, size_t i)
 {
 	return seen[i * nr_seen / nr_looks];
@@ -50,7 +50,7 @@ static size_t count_fits(const uint64_t *seen, size_t nr_seen, const uint64_t *s
 	return fit;
 }
 
-/* Return: how many of the addresses that are looked at are functions then; -EINVAL with fail() set. */
+/* Return: how many of the tested addresses are functions with *@bias; -EINVAL with fail() set. */
 static int find_bias(uint64_t *seen, size_t nr_seen, uint64_t *starts, size_t nr_starts,
 		     uint64_t *bias)
 {

@@ -9,7 +9,7 @@
 
 #include "tools/code/demangle.h"
 
-/* Words of printed names that the object's name need not hold. */
+/* Words of printed names that may be missing in the object's name. */
 static const char *const unwritten[] = {
 	"std",	    "allocator", "basic_string", "string",   "istream",	  "ostream",  "iostream",
 	"operator", "new",	 "delete",	 "bool",     "char",	  "short",    "int",
@@ -43,7 +43,7 @@ static void drop_blanks(char *text)
 	*to = '\0';
 }
 
-/* The longest word of the name itself that must be in the object's. */
+/* The longest word of a pattern that must be in the object's name. */
 static char *longest_part(const char *glob)
 {
 	size_t end = strcspn(glob, "(<{[\\"), best = 0, at = 0;
@@ -51,7 +51,7 @@ static char *longest_part(const char *glob)
 	for (size_t i = 0, n; i < end; i += n ? n : 1) {
 		for (n = 0; i + n < end && is_word(glob[i + n]); n++)
 			;
-		/* a word that a glob's character or another cuts is a part of one */
+		/* a word next to a glob character is a part of a word, which is enough */
 		if (n > best && !is_unwritten(glob + i, n)) {
 			best = n;
 			at = i;

@@ -14,20 +14,22 @@
 enum name_match {
 	NAME_NO,
 	NAME_GLOB,
-	NAME_EXACT, /* the same name: if one function is meant, others that the glob matches are not */
+	NAME_EXACT, /* the pattern is the name itself: then other functions that match are not meant */
 };
 
 struct name_pattern {
 	char *glob;  /* as written */
 	char *tight; /* without blanks */
-	char *part; /* a text that the name in the object must contain for the source's name to match; "" anything */
+	char *part;  /* text that must be in the object's name if the source's matches; "" none */
 };
 
-/* Return: false without memory. */
+/*
+ * Make a pattern of @text, @n bytes; freed with name_pattern_free(). Return: false without memory.
+ */
 bool name_pattern_init(struct name_pattern *p, const char *text, size_t n);
 void name_pattern_free(struct name_pattern *p);
 
-/* Can it be of a name of the source alone? No name in an object has such characters. */
+/* Can it match only names of the source? It has a character that no name in an object has. */
 bool name_pattern_is_source(const char *text, size_t n);
 
 /* Does @name match @glob (*, ?, [])? */
@@ -36,14 +38,16 @@ bool name_pattern_fits(const char *glob, const char *name);
 /* Does the name in the object match? */
 bool name_pattern_raw(const struct name_pattern *p, const char *symbol);
 
-/* Does the name that the source has for it? NAME_NO where that is the same as the object's. */
+/* Does the source's name of @symbol match? NAME_NO if that name is the same as @symbol. */
 enum name_match name_pattern_source(const struct name_pattern *p, const char *symbol);
 
 /*
  * name_pattern_word() - the next word of a text.
- * @between: what separates words; a newline does, too. Blanks within brackets, behind `operator`
- * and before a closing `const` belong to the word.
- * @at: where to begin; moves behind the word. @bytes: of the word. Return: it; NULL at the end.
+ * @between: characters that separate words; a newline does, too. Blanks inside brackets, behind
+ * `operator` and before a closing `const` are part of the word.
+ * @at: the offset to begin at; moved behind the word. @bytes: gets the word's length. Return: it,
+ * in
+ * @text; NULL at the end.
  */
 #define NAME_PATTERN_BLANKS " \t\r"
 const char *name_pattern_word(const char *text, size_t n, const char *between, size_t *at,

@@ -22,11 +22,14 @@ static inline unsigned int object_id_bytes(const struct area_object *o)
 /*
  * object_identity_base() - the first address of the range of 4 GiB for an object's identity. If two
  * objects have the same, object_space_assign() moves one of them.
- * @path: of the object; counts where it has neither build-id nor inode.
+ * @path: of the object; used if it has neither build-id nor inode.
  */
 uint64_t object_identity_base(const struct area_object *row, const char *path);
 
-/* The address of @addr, an address in the object's program headers (run-time address - bias). */
+/*
+ * The address in that range for @addr, as in the object's program headers (run-time address -
+ * bias).
+ */
 static inline uint64_t object_space_addr(uint64_t base, uint64_t addr)
 {
 	return base + (uint32_t)addr;

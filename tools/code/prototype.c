@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See prototype.h. A unit's functions are listed, by address, when the first of them is asked for.
+ * See prototype.h. A unit's functions are listed, by address, when the first of them is looked up.
  * A function's parameters are read from its definition there; the registers follow from the types.
  * Where the compiler has changed how a function of its own is called (a clone: name.constprop.0,
  * name.isra.0; DW_CC_nocall), the locations at its entry give a parameter's place, or its constant.
  *
- * Answers are kept. Costs about as long as the unit's DWARF takes to be gone through once, and then
- * some 10 us a function. Tests: tests/engine/args.
+ * Results are cached. Costs the time to read the unit's DWARF once, and then about 10 us a
+ * function.
+ * Tests: tests/engine/args.
  */
 #include "tools/code/prototype.h"
 
@@ -102,7 +103,7 @@ void prototypes_free(struct prototypes *p)
 	free(p);
 }
 
-/* Of one in several pieces it is the first's beginning. */
+/* The entry of a function; if it has several pieces, the start of the first one. */
 static bool entry_of(Dwarf_Die *die, Dwarf_Addr *addr)
 {
 	Dwarf_Addr base, end;
@@ -178,7 +179,9 @@ static struct unit *unit_of(struct prototypes *p, Dwarf_Die *cu)
 	return u;
 }
 
-/* The unit with the code at @at; clang writes no table of them. */
+/*
+ * The unit with the code at @at. Clang writes no table of addresses, so all units may be searched.
+ */
 static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr at, Dwarf_Addr *bias)
 {
 	Dwarf_Die *cu = dwfl_module_addrdie(module, at, bias);
@@ -235,7 +238,9 @@ static bool is_c(Dwarf_Die *cu)
 	}
 }
 
-/* Whether the compiler does not call it as its type says. */
+/*
+ * Whether the compiler has changed how the function is called, so that its type does not show it.
+ */
 static bool is_altered(Dwarf_Die *die, const char *symbol)
 {
 	static const char *const clones[] = {".constprop.", ".isra.", ".part."};
@@ -250,9 +255,9 @@ static bool is_altered(Dwarf_Die *die, const char *symbol)
 }
 
 /*
- * Whether clang has changed how it is called, which it does under the same name, and before version
- * 17 without a note in DWARF. Then a parameter that is left out, or always the same, has no place.
- * A function that other files may call is called as its type says.
+ * Whether clang has changed how the function is called. It keeps the name, and before version 17
+ * leaves no note in DWARF. Then a parameter that was removed, or is constant, has no location. A
+ * function that other files may call is never changed.
  */
 static bool lacks_places(Dwarf_Die *die, Dwarf_Die *cu, const struct symbol *symbol)
 {
@@ -271,8 +276,10 @@ static bool lacks_places(Dwarf_Die *die, Dwarf_Die *cu, const struct symbol *sym
 	return false;
 }
 
-/* The location of @attr at the function's entry, or behind the NOPs there, where clang's lists
- * begin. */
+/*
+ * The location of @attr at the function's entry, or behind the NOPs there, where clang's lists
+ * begin.
+ */
 static bool location_at_entry(Dwarf_Attribute *attr, Dwarf_Addr entry, Dwarf_Op **op, size_t *n)
 {
 	Dwarf_Addr base, start, end;
@@ -314,7 +321,7 @@ static void place(struct value_type *t, const struct classified *c, int *used)
 			want = NR_REGISTERS + 1;
 		want += c->class[w] == CLASS_INTEGER;
 	}
-	/* what is passed by reference has the register of its address */
+	/* an argument that is passed by reference has the register of its address */
 	if (t->kind == VALUE_POINTER)
 		want = 1;
 	t->nr_words = c->nr_words;
@@ -332,8 +339,8 @@ static void place(struct value_type *t, const struct classified *c, int *used)
 }
 
 /*
- * The part of the result that is in rax; whether the result's address is passed in the first
- * register.
+ * Set the part of the result that is in rax. Return: whether the result's address is passed in the
+ * first register.
  */
 static bool place_result(struct value_type *t, const struct classified *c)
 {
@@ -357,7 +364,7 @@ static bool place_result(struct value_type *t, const struct classified *c)
 struct reading {
 	struct prototype *t;
 	Dwarf_Die *die;
-	bool origin; /* parameters are read from where @die is a copy of, if it is one */
+	bool origin; /* read the parameters from the DIE of which this one is a copy */
 	Dwarf_Die copy;
 	Dwarf_Addr entry;
 	bool c, altered;
@@ -367,9 +374,8 @@ struct reading {
 };
 
 /*
- * The number of the call's argument that a parameter is, after place(); an aggregate has none.
- * Behind an argument on the stack with another size or alignment than a word, arguments are not
- * numbered.
+ * The number of a parameter among the call's arguments, after place(); an aggregate has none. After
+ * an argument on the stack that is not a word in size or alignment, arguments have no number.
  */
 static int16_t argument_of(struct reading *r, const struct value_type *t,
 			   const struct classified *c)
@@ -414,7 +420,7 @@ static Dwarf_Die *copy_of(struct reading *r, Dwarf_Die *die)
 	return NULL;
 }
 
-/* @copy: NULL: nothing is known of it. */
+/* Set the place of a parameter of a changed function. @copy: its own DIE; NULL: it has none. */
 static void place_altered(struct reading *r, Dwarf_Die *copy, struct value_type *t,
 			  const struct classified *c)
 {
@@ -492,7 +498,7 @@ static int read_prototype(struct reading *r, Dwarf_Die *die)
 	if (ret == -ENOMEM)
 		return ret;
 	if (ret || (!r->c && c.aggregate)) {
-		r->lost = true; /* its place may be passed in a register, or not */
+		r->lost = true; /* it may use a register, or not */
 		r->t->result.kind = VALUE_UNKNOWN;
 	} else {
 		r->used += place_result(&r->t->result, &c);
@@ -556,7 +562,7 @@ static struct prototype *make(struct prototypes *p, uint64_t addr)
 	return r.t;
 }
 
-/* The answer for an address, made with no prototype if it is new. NULL: no memory. */
+/* The cached result for an address; a new one has no prototype. NULL: no memory. */
 static struct answer *answer_of(struct prototypes *p, uint64_t addr, bool *is_new)
 {
 	int64_t found = HASH_INDEX_FIND(&p->by_addr, addr, i, p->answers[i].addr == addr);

@@ -37,7 +37,7 @@ struct value_type {
 	uint8_t bytes;
 	bool is_signed;			     /* VALUE_ENUM, VALUE_CHAR */
 	uint8_t nr_words;		     /* 0 of an empty structure */
-	uint8_t word_bytes[VALUE_MAX_WORDS]; /* VALUE_WORDS: what lies behind is not its own */
+	uint8_t word_bytes[VALUE_MAX_WORDS]; /* VALUE_WORDS: used bytes of each word */
 	int8_t reg[VALUE_MAX_WORDS];	     /* which argument register has each word; < 0 none */
 	bool is_constant;		     /* every call passes `constant`, in no register */
 	uint64_t constant;
@@ -61,26 +61,26 @@ struct prototype {
 
 struct prototypes;
 
-/* @symbols is borrowed: its objects are looked at. NULL and errno if memory is short. */
+/* @symbols: borrowed; has the objects. Return: NULL and errno if memory is short. */
 struct prototypes *prototypes_new(struct symbols *symbols);
 void prototypes_free(struct prototypes *p);
 
 /*
- * From now on take arguments from where a call puts them, even if the compiler changed the
- * function.
+ * From now on assume that arguments are passed as the calling convention has it, even if the
+ * compiler has changed the function.
  */
 void prototypes_as_written(struct prototypes *p);
 
 /*
  * prototypes_find() - the prototype of the function that begins at @addr, of a trace.dat's address
- * space. Return: it, borrowed; NULL: its object or its DWARF is not at hand, or has no prototype.
+ * space. Return: it, borrowed; NULL: the object or its DWARF is not on this machine, or has no
+ * prototype.
  */
 const struct prototype *prototypes_find(struct prototypes *p, uint64_t addr);
 
 /*
- * prototypes_put() - write all prototypes that were asked for and found, as text, in order of
- * address.
- * Errors are those of @f.
+ * prototypes_put() - write all prototypes that prototypes_find() has found, as text, in order of
+ * address. Errors are in ferror(@f).
  */
 void prototypes_put(struct prototypes *p, FILE *f);
 

@@ -19,7 +19,7 @@
 /* By enum value_kind. */
 static const char kinds[] = "?vsubcpew";
 
-/* Names of C have no blanks; one that has is not kept. */
+/* Names of C have no blanks; a name with a blank is not kept. */
 static bool is_word(const char *text)
 {
 	return *text && !text[strcspn(text, " \t\n,=")];

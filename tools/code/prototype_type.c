@@ -165,7 +165,7 @@ static int classify_members(Dwarf_Die *type, uint64_t offset, int depth, struct 
 			join(c, offset + at, 1, CLASS_INTEGER);
 			continue;
 		}
-		/* packed: of what has no part of its own, size and alignment are one */
+		/* packed: a scalar type's alignment is equal to its size */
 		if (dwarf_tag(&of) != DW_TAG_structure_type &&
 		    dwarf_tag(&of) != DW_TAG_class_type && dwarf_tag(&of) != DW_TAG_union_type &&
 		    dwarf_tag(&of) != DW_TAG_array_type &&
@@ -270,7 +270,7 @@ static enum value_kind kind_of_base(Dwarf_Die *die, struct value_type *type)
 	case DW_ATE_unsigned_char: {
 		const char *name = dwarf_diename(die);
 
-		/* uint8_t is `unsigned char` as well: only plain char is meant to be read */
+		/* uint8_t is `unsigned char`, too: only plain char is shown as a character */
 		type->is_signed = encoding == DW_ATE_signed_char;
 		if (name && strcmp(name, "char") == 0)
 			return VALUE_CHAR;
@@ -313,8 +313,8 @@ static bool copies(Dwarf_Die *method, Dwarf_Die *class)
 }
 
 /*
- * Not trivial to copy or to destroy, and so passed by its address: by functions of its own,
- * something virtual, or a part of it.
+ * Is the class not trivial to copy or to destroy, and so passed by its address? It has its own copy
+ * constructor or destructor, or a virtual function or base, or a part that is so.
  */
 static bool is_special(Dwarf_Die *class, int depth)
 {

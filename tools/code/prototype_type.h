@@ -10,7 +10,7 @@
 
 #include "tools/code/prototype.h"
 
-/* Of an eightbyte, and of what has none. */
+/* The class of an eightbyte, in the System V ABI's terms. */
 enum value_class {
 	CLASS_NONE,    /* padding, an empty structure */
 	CLASS_SSE,     /* in vector registers */
@@ -21,25 +21,25 @@ enum value_class {
 
 struct classified {
 	uint8_t nr_words;
-	uint8_t class[VALUE_MAX_WORDS]; /* MEMORY: of the first, and there is no other */
+	uint8_t class[VALUE_MAX_WORDS]; /* if the first is MEMORY, there is no other */
 	uint8_t bytes[VALUE_MAX_WORDS]; /* up to the last that is used */
 	bool aggregate;
 };
 
 /*
- * type_read() - the type of @die, of a parameter or a function (@die has no type: void).
+ * type_read() - the type of @die, a parameter or a function (without a type: void).
  * @type: zeroed; registers are not chosen. @c: set to its classes.
  * Return: 0; -ENOENT: DWARF does not have it; -ENOMEM.
  */
 int type_read(Dwarf_Die *die, struct value_type *type, struct classified *c);
 
-/* The type of @die behind names for it and qualifiers, in @mem; NULL: void or broken. */
+/* The type of @die without typedefs and qualifiers, in @mem; NULL: void, or damaged DWARF. */
 Dwarf_Die *type_of(Dwarf_Die *die, Dwarf_Die *mem);
 
-/* Where a member lies: false for a static one. */
+/* The offset of a member. Return: false for a static one. */
 bool type_member_offset(Dwarf_Die *member, uint64_t *offset);
 
-/* The definition of the function that begins at @addr, where prototypes_find() has found it. */
+/* The definition of the function that begins at @addr, if prototypes_find() has found it. */
 bool prototypes_function(struct prototypes *p, uint64_t addr, Dwarf_Die *die);
 
 /* Free what a type holds. */

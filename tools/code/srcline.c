@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See srcline.h. Answers are kept: a view asks for few addresses, often. Tests:
+ * See srcline.h. Results are cached, since a view looks up few addresses, often. Tests:
  * tests/cli/test_views.py.
  */
 #include "tools/code/srcline.h"

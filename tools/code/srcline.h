@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and lines of functions, by the DWARF of their objects, where these are at hand. */
+/* Source files and lines of functions, by the DWARF of their objects, if it is on this machine. */
 #ifndef VESTIGE_TOOLS_SRCLINE_H
 #define VESTIGE_TOOLS_SRCLINE_H
 
@@ -9,12 +9,12 @@
 
 struct srcline;
 
-/* @symbols is borrowed: its objects are looked at. NULL and errno if memory is short. */
+/* @symbols: borrowed; has the objects. Return: NULL and errno if memory is short. */
 struct srcline *srcline_new(const struct symbols *symbols);
 void srcline_free(struct srcline *s);
 
 /*
- * srcline_find() - where the code at @addr, of a trace.dat's address space, is in the source.
+ * srcline_find() - the source line of the code at @addr, of a trace.dat's address space.
  * Return: `folder/file.c:12`, with the path as it was passed to the compiler, or NULL. Borrowed
  * until the next call.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table behind symbols.h: an array that is sorted when it is first asked, strings in an arena
- * whose addresses never change, and a direct-mapped cache in front of the binary search.
+ * The table of symbols.h: an array that is sorted at the first lookup, strings in an arena whose
+ * addresses never change, and a direct-mapped cache in front of the binary search.
  *
- * Symbols of one address keep the order in which they were added, and the first one answers; the
- * kallsyms text has that one alone, since libtraceevent's search may end at any of them. A table is
+ * Symbols of one address keep the order in which they were added, and the first one is found. The
+ * kallsyms text has only that one, since libtraceevent's search may end at any of them. A table is
  * used by one thread at a time. Tests: tests/unit/test_symbols.c.
  */
 #include "tools/code/symbols.h"
@@ -272,7 +272,7 @@ void symbols_demangle(struct symbols *s, enum demangle how)
 	}
 }
 
-/* The symbol as it is to be shown; where that cannot be had, as it is. */
+/* Decode the symbol's name for display; if that is not possible, it stays. */
 static struct symbol *show(struct symbols *s, struct symbol *sym)
 {
 	char *name;
@@ -356,7 +356,7 @@ const struct symbol *symbols_at(struct symbols *s, size_t i)
 	return i < s->nr && !sort(s) ? show(s, &s->at[i]) : NULL;
 }
 
-/* Readers split a line at white space, so that a name must not hold any. */
+/* Readers split a line at white space, so white space in a name is replaced. */
 static void print_word(FILE *f, const char *word)
 {
 	for (; *word; word++)

@@ -6,9 +6,9 @@
  * of 4 GiB, which depends on nothing else, so that the same function has the same address in
  * every process and every recording of the same build. An address in it is
  *
- *	symbols_object_base(...) + (address in the object's program headers)
+ *	object_identity_base(...) + (address in the object's program headers)
  *
- * A table is also made from a trace.dat's kallsyms; its addresses are then whatever was recorded.
+ * A table is also made from a trace.dat's kallsyms; its addresses are then those in the file.
  */
 #ifndef VESTIGE_TOOLS_SYMBOLS_H
 #define VESTIGE_TOOLS_SYMBOLS_H
@@ -60,7 +60,7 @@ int symbols_add_kallsyms(struct symbols *s, const char *text, size_t bytes);
  * symbols_find() - the symbol at or below @addr with the greatest address.
  * Of several at one address it is the one that was added first.
  * Return: it, borrowed from the table, or NULL if @addr is below all. Adding invalidates it.
- * Costs a few ns when the address was asked for lately, a binary search otherwise.
+ * Costs a few ns if the address was looked up lately, else a binary search.
  */
 const struct symbol *symbols_find(struct symbols *s, uint64_t addr);
 
@@ -68,13 +68,13 @@ const struct symbol *symbols_find(struct symbols *s, uint64_t addr);
 uint64_t symbols_size(struct symbols *s, const struct symbol *sym);
 
 /*
- * symbols_demangle() - have symbols_find() and symbols_at() give the names of the C++ and Rust
- * sources (see demangle.h) from now on. Once, before names are borrowed. A name is decoded when it
- * is first asked for.
+ * symbols_demangle() - from now on symbols_find() and symbols_at() give names of the C++ and Rust
+ * source (see demangle.h). Once, before names are borrowed. A name is decoded when it is first
+ * needed.
  */
 void symbols_demangle(struct symbols *s, enum demangle how);
 
-/* The first addresses of an object's range, and those of its file where it ran. */
+/* The first address of an object's range, and the path of its file on the machine where it ran. */
 struct symbols_object {
 	uint64_t base;
 	const char *path;
@@ -89,7 +89,7 @@ int symbols_add_object(struct symbols *s, uint64_t base, const char *path);
 size_t symbols_nr_objects(const struct symbols *s);
 const struct symbols_object *symbols_object_at(const struct symbols *s, size_t i);
 
-/* How many there are, and the i-th in order of address. */
+/* The number of symbols, and the i-th in order of address. */
 size_t symbols_count(struct symbols *s);
 const struct symbol *symbols_at(struct symbols *s, size_t i);
 

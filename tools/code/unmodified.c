@@ -66,7 +66,7 @@ static int find(const char *path, struct unmodified *u)
 			entries_close(&u->entries);
 		return fail(EINVAL, "%s is not an ELF file with code of this machine", path);
 	}
-	/* its debug file may name more */
+	/* its debug file may have more names */
 	for (size_t i = 0; i < u->code.nr_symbols && !err; i++)
 		if (u->code.symbols[i].rank < ELF_RANK_STUB)
 			err = entries_add(&u->entries, u->code.symbols[i].addr,

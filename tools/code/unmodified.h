@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of an ELF file as it is, built without any flag of ours: their names, and how each
- * could be reached (object/entries.h). Names are those of elf_code.h; a function that has none is
+ * The functions of an ELF file that was built without any flag of ours: their names, and how calls
+ * of each can be traced (object/entries.h). Names are from elf_code.h; a function without a name is
  * OBJECT+0xOFFSET.
  */
 #ifndef VESTIGE_TOOLS_UNMODIFIED_H
@@ -29,7 +29,7 @@ struct unmodified {
 int unmodified_load(const char *path, struct unmodified *u);
 void unmodified_free(struct unmodified *u);
 
-/* The name of a function, in @text where it is made. */
+/* The name of a function; a name that must be made is in @text, room for @bytes. */
 const char *unmodified_name(const struct unmodified *u, const struct entry *f, char *text,
 			    size_t bytes);
 

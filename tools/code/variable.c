@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See variable.h. The places of parameters follow from the calling convention, by prototype.h, not
- * from their locations, which do not hold yet at the entry of a function that was not optimised. An
- * expression is read from its left: its value so far is an argument of the call, or memory at an
- * offset from one; each `->` follows a pointer in memory.
+ * See variable.h. The registers of parameters follow from the calling convention (prototype.h).
+ * DWARF's locations are not used: at the entry of a function that was not optimised they are not
+ * valid yet. An expression is read from the left: its value so far is an argument of the call, or
+ * memory at an offset from one; each `->` follows a pointer in memory.
  *
  * DWARF is untrusted: depths have limits, and an expression that does not fit is refused.
  * Tests: tests/engine/events/names.
@@ -83,7 +83,7 @@ static bool is_caller(const char *name, const char *tracepoint, size_t n)
 		return !strncmp(own, CALLER, strlen(CALLER)) &&
 		       !strncmp(own + strlen(CALLER), tracepoint, n);
 	}
-	/* a part of it that lies elsewhere */
+	/* a cold part of the function is not its entry */
 	if (strncmp(name, CALLER, strlen(CALLER)) != 0 || strstr(name, ".cold"))
 		return false;
 	name += strlen(CALLER);
@@ -133,7 +133,7 @@ static uint64_t range_of(const struct area_object *row, const struct elf_code *c
 	return object_identity_base(&now, path);
 }
 
-/* Return: 0, *@out NULL if there is no DWARF of it; -ENOMEM. */
+/* Open a function by its address. Return: 0; *@out is NULL if DWARF does not have it; -ENOMEM. */
 static int open_at(const char *path, uint64_t base, uint64_t addr, const struct elf_symbol *symbol,
 		   bool as_written, struct variables **out)
 {
@@ -197,9 +197,9 @@ bool variables_variadic(const struct variables *v)
 
 /* The value of an expression so far. */
 struct walk {
-	Dwarf_Die type;	 /* without names for it and qualifiers */
-	char value[128]; /* what is fetched, */
-	bool in_memory;	 /* unless it lies at `offset` from that */
+	Dwarf_Die type;	 /* without typedefs and qualifiers */
+	char value[128]; /* the value; or an address, and */
+	bool in_memory;	 /* the value is at that address + `offset` */
 	uint64_t offset;
 	Dwarf_Die member; /* the last one, where there was any */
 	bool is_member;
@@ -220,7 +220,7 @@ static bool is_pointer(Dwarf_Die *type)
 	       tag == DW_TAG_rvalue_reference_type;
 }
 
-/* A structure that this unit knows by name alone, as another one has it. */
+/* Replace a structure that this unit only declares by its definition in another unit. */
 static void complete(Dwarf_Die *type)
 {
 	Dwarf *dwarf = dwarf_cu_getdwarf(type->cu);
@@ -317,7 +317,7 @@ static size_t name_bytes(const char *text, size_t n)
 	return i;
 }
 
-/* The definition of a parameter; a copy's is where it is a copy of. */
+/* The DIE of a parameter; of a copied function, in the function that it is a copy of. */
 static bool find_parameter(Dwarf_Die *function, const char *name, Dwarf_Die *found)
 {
 	Dwarf_Die die, origin;
@@ -403,8 +403,8 @@ static bool is_text(Dwarf_Die *type)
 }
 
 /*
- * Where a bitfield begins: bits from the structure's beginning. DWARF before 5 counts them from the
- * upper end of the word that has it. @bytes: of its type.
+ * The first bit of a bitfield, counted from the start of the structure. DWARF before version 5
+ * counts from the upper end of the word that contains it. @bytes: of its type.
  */
 static bool first_bit(Dwarf_Die *member, uint64_t bytes, uint64_t bits, uint64_t *first)
 {
@@ -420,7 +420,7 @@ static bool first_bit(Dwarf_Die *member, uint64_t bytes, uint64_t bits, uint64_t
 	return true;
 }
 
-/* A bitfield is read in the word of its type that has it. */
+/* The type for a bitfield: it is read with the word of its type that contains it. */
 static void type_bitfield(struct walk *w, uint64_t bytes, struct variable *out)
 {
 	uint64_t bits, first, at, unit = 8 * bytes;
@@ -434,7 +434,7 @@ static void type_bitfield(struct walk *w, uint64_t bytes, struct variable *out)
 		 (unsigned int)(first % unit) & 255, (unsigned int)unit & 255);
 }
 
-/* The type that a number has as it is fetched. */
+/* The type with which a number is fetched. */
 static void type_number(struct walk *w, struct variable *out)
 {
 	Dwarf_Die *at = &w->type, of;

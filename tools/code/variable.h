@@ -19,45 +19,47 @@
 
 /* A function of an object. */
 struct variable_place {
-	const char *symbol; /* its name, @symbol_bytes of it; NULL: it is the one at */
+	const char *symbol; /* its name, @symbol_bytes long; NULL: it is given by its address: */
 	size_t symbol_bytes;
 	bool is_tracepoint; /* `symbol` is a tracepoint's: the function that calls its probes has the arguments */
-	uint64_t at;	/* this address of the object's program headers, or, */
-	bool is_offset; /* this offset of the file */
+	uint64_t at;	/* as in the object's program headers, */
+	bool is_offset; /* or an offset in the file */
 };
 
 struct variable {
-	char fetch[VARIABLE_BYTES]; /* its value: `$arg1`, `+8($arg2)` */
-	char type[16]; /* that it has: `s32`, `b3@2/32`; "": none that can be fetched, */
+	char fetch[VARIABLE_BYTES];  /* its value: `$arg1`, `+8($arg2)` */
+	char type[16];		     /* `s32`, `b3@2/32`; "": it has no type that can be fetched, */
 	enum probe_word_wrong wrong; /* for this reason */
-	char string
-		[VARIABLE_BYTES]; /* the characters that it points to, or has; "": it is no text */
+	char string[VARIABLE_BYTES]; /* fetches it as a text, if it is one; else "" */
 };
 
 struct variables;
 
 /*
  * variables_open() - find a function.
- * @path: of the object. @row: the object as it ran; NULL: the file that is there now. Return: 0 and
- * *@out, to be freed with variables_free(), NULL if DWARF does not have it; -ENOENT: there is no
- * such symbol; -errno.
+ * @path: of the object. @row: the object that ran, which the file must be; NULL: any file. Return:
+ * 0 and
+ * *@out, to be freed with variables_free(), NULL if DWARF does not have the function; -ENOENT:
+ * there is no such symbol; -errno.
  */
 int variables_open(const char *path, const struct area_object *row,
 		   const struct variable_place *place, struct variables **out);
 void variables_free(struct variables *v);
 
 /*
- * The name of the @n-th parameter, from 0, borrowed; NULL: it has none, or there are fewer.
+ * variables_name() - the name of the @n-th parameter, from 0, borrowed; NULL: it has none, or there
+ * are fewer. variables_count() - the number of parameters.
  */
 const char *variables_name(const struct variables *v, unsigned int n);
 unsigned int variables_count(const struct variables *v);
 
-/* Whether it takes more parameters than the ones with names. */
+/* Whether the function is variadic. */
 bool variables_variadic(const struct variables *v);
 
 /*
  * variables_find() - look up @text, @n bytes: a parameter or `$retval`, and members of it.
- * Return: 0 and *@out; else an enum probe_word_wrong, and *@position: where in the text it is.
+ * Return: 0 and *@out; else an enum probe_word_wrong, and *@position: the offset of the error in
+ * @text.
  */
 int variables_find(struct variables *v, const char *text, size_t n, struct variable *out,
 		   size_t *position);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ways_cache.h. A file is written under another name and then renamed, so that a reader has all
- * of it. Tests: tests/cli/test_ways.py.
+ * See ways_cache.h. A file is written under another name and then renamed, so a reader never sees
+ * an incomplete one. Tests: tests/cli/test_ways.py.
  */
 #include "tools/code/ways_cache.h"
 
@@ -36,7 +36,7 @@ static void put(void *p, size_t bytes)
 	free(p);
 }
 
-/* Return: 0; -ENOENT: nothing is kept; -errno with fail() set. */
+/* The folder of the cache. Return: 0; -ENOENT: there is no cache; -errno with fail() set. */
 static int find_folder(char *dir, size_t room)
 {
 	const char *setting = getenv("VESTIGE_CACHE");
@@ -109,7 +109,7 @@ static int list(const char *dir, struct kept **out, size_t *nr)
 	return 0;
 }
 
-/* Those that were used longest ago go. */
+/* Remove the files with the oldest use. */
 static void trim(const char *dir)
 {
 	char path[PATH_MAX + NAME_MAX + 2];
@@ -148,7 +148,7 @@ static int write_file(const char *path, const uint8_t *bytes, size_t n)
 	written = write(fd, bytes, n);
 	if (written != (ssize_t)n)
 		err = fail_errno(written < 0 ? errno : ENOSPC, "cannot write %s", unfinished);
-	/* processes of other users read what root has written */
+	/* processes of other users read root's files */
 	if (!err && !geteuid() && fchmod(fd, 0644))
 		err = fail_errno(errno, "cannot write %s", unfinished);
 	close(fd);
@@ -160,7 +160,7 @@ static int write_file(const char *path, const uint8_t *bytes, size_t n)
 	return err;
 }
 
-/* Whether there is a file that the engine would use for these very bytes. */
+/* Whether the cache has a valid file for exactly these bytes of the object. */
 static bool is_kept(const char *path, const uint8_t *map, size_t bytes)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
