@@ -32,8 +32,8 @@
 #define STOP_MS	  100 /* until a thread has stopped */
 #define MAX_LATE  16u
 #define PAGE	  4096u
-#define BOTTOM	  UINT64_C(0x100000000) /* nothing below 4 GiB: small numbers are pointers there */
-#define TOP	  UINT64_C(0x7ffffffff000) /* of what a process maps */
+#define BOTTOM	  UINT64_C(0x100000000) /* below 4 GiB small numbers could be pointers: not used */
+#define TOP	  UINT64_C(0x7ffffffff000) /* end of a process's address space */
 #define AWAY	  UINT64_C(0x10000000)
 
 struct attach {
@@ -44,16 +44,16 @@ struct attach {
 	struct attach_call call;
 	struct attach_library library;
 	const char *why; /* the last reason against a thread */
-	int spawned;	 /* the child for which that waits; 0: none is known */
-	bool warm;	 /* unwind tables were read once, while a thread stood for a moment */
+	int spawned;	 /* the child for which that thread waits; 0: none is known */
+	bool warm;	 /* unwind tables were read once, with a thread stopped for a moment */
 	unsigned int next;
-	/* threads that are to stop and have not yet: in a vfork(), or in a wait for a disk */
+	/* threads that have not stopped yet after a request: in a vfork(), or waiting for a disk */
 	int late[MAX_LATE];
 	unsigned int nr_late;
 	struct attach_result *result;
 };
 
-/* Padding behind the text of an object, of zeros: no code and no data of the program. */
+/* Zero padding behind the text of an object, which the program does not use. */
 struct room {
 	int pid;
 	uint64_t base, at;
@@ -119,7 +119,10 @@ static int find_gap(const struct attach_map *m, void *arg)
 	return 0;
 }
 
-/* Far enough from both ends that no mmap() of the program's takes it meanwhile. */
+/*
+ * Choose memory far from both ends of the gap, where mmap() of the program will not take it
+ * meanwhile.
+ */
 static int find_memory(struct attach *a)
 {
 	struct gap g = {.at = BOTTOM};
@@ -182,7 +185,10 @@ static bool take_late(struct attach *a, int tid)
 	return false;
 }
 
-/* Stop a thread. Return: 1; 0: it ends, or does not stop now; -errno. @sig: what comes instead. */
+/*
+ * Stop a thread. Return: 1; 0: it ends, or does not stop now; -errno. @sig: gets a signal that
+ * came.
+ */
 static int stop(struct attach *a, int tid, int *sig)
 {
 	int status, got;
@@ -213,7 +219,7 @@ static void let_go(int tid, int sig)
 	ptrace(PTRACE_DETACH, tid, 0, (long)sig);
 }
 
-/* Ended, or another image. */
+/* fail() when the process has ended or has another image. */
 static int replaced(int pid)
 {
 	struct attach_image now;
@@ -224,7 +230,7 @@ static int replaced(int pid)
 		    "process %d executed another program while it was attached to: try again", pid);
 }
 
-/* The thread goes: wait until the engine is loaded. @begun: when the thread was stopped. */
+/* Let the thread run, and wait until the engine is loaded. @begun: when the thread was stopped. */
 static int follow(struct attach *a, uint64_t begun)
 {
 	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)FINISH_MS * 1000000;
@@ -324,7 +330,7 @@ static int try_thread(struct attach *a, int tid)
 	else
 		why = attach_point_refused(a->points, tid, pc, sp);
 	if (!why && !a->warm) {
-		/* the second look is quick: the thread stands only for that */
+		/* the second check is fast, so the thread is stopped only for a short time */
 		a->warm = true;
 		let_go(tid, 0);
 		return try_thread(a, tid);
@@ -413,7 +419,7 @@ static void let_late_go(struct attach *a)
 			       status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status));
 }
 
-/* What a thread's filters say: -EPERM with @call where they forbid what the engine needs. */
+/* Check a thread's filters: -EPERM with @call if they refuse a call of the engine. */
 static int read_thread_filters(struct attach *a, int tid, const char **call)
 {
 	int sig, got = stop(a, tid, &sig), err;
@@ -421,13 +427,13 @@ static int read_thread_filters(struct attach *a, int tid, const char **call)
 	if (got < 0)
 		return got;
 	if (!got)
-		return kill(tid, 0) ? 0 : -EAGAIN; /* it has ended; it does not stop */
+		return kill(tid, 0) ? 0 : -EAGAIN; /* 0: it has ended; else it does not stop */
 	err = attach_seccomp(tid, call);
 	let_go(tid, sig);
 	return err;
 }
 
-/* Filters of all threads: a thread that comes later has those of the one that made it. */
+/* Check the filters of all threads. A later thread inherits those of its creator. */
 static int read_filters(struct attach *a)
 {
 	const char *call = NULL;
@@ -457,7 +463,7 @@ static int read_filters(struct attach *a)
 			  a->pid);
 }
 
-/* VESTIGE_DIR as it was before the first process. */
+/* Restore our own VESTIGE_DIR, which use_its_folder() changes. */
 static void use_our_folder(void)
 {
 	static bool kept;
@@ -488,7 +494,7 @@ static int check_our_folder(void)
 			  env);
 }
 
-/* Its areas are in the folder that its environment names. */
+/* Use the folder of areas that the process's environment names. */
 static int use_its_folder(int pid)
 {
 	char path[PATH_MAX], *dir = process_env(pid, "VESTIGE_DIR");
@@ -510,7 +516,7 @@ static int use_its_folder(int pid)
 	return check_our_folder();
 }
 
-/* The agent answers: wake it. @slept: whether it was asleep. */
+/* Wake the engine by its agent. @slept: set to whether it was asleep. */
 static int ask_agent(int pid, bool *slept)
 {
 	struct image t;
@@ -531,7 +537,7 @@ static int ask_agent(int pid, bool *slept)
 	return err;
 }
 
-/* The library is loaded: its area was there before dlopen() came back, or there is none. */
+/* After dlopen() has returned: the engine has made its area by then, or it has failed. */
 static int check_area(int pid)
 {
 	struct image t;
@@ -566,7 +572,7 @@ static int wait_agent(int pid, const struct attach_image *image, struct attach_r
 	}
 }
 
-/* What the thread of attach_process() gets, and its answer. */
+/* The arguments and the result of the thread of attach_process(). */
 struct attach_job {
 	int pid;
 	unsigned int wait_s;
@@ -588,7 +594,7 @@ static int attach_now(int pid, unsigned int wait_s, struct attach_result *r)
 	err = use_its_folder(pid);
 	if (err)
 		return err;
-	attach_image(pid, &a.image); /* if it cannot be known, that is not looked at */
+	attach_image(pid, &a.image); /* on failure the image is not compared later */
 	if (r->was_there)
 		return wait_agent(pid, &a.image, r);
 	if (!attach_code_bytes())
@@ -630,8 +636,9 @@ static void *run_job(void *arg)
 }
 
 /*
- * In a thread of its own: a thread of the process that has not stopped yet (it waits in vfork())
- * must not stay traced by a program that lives on, as `vestige top` and --children do.
+ * The work is done in a thread of its own. When it ends, the kernel detaches all threads that it
+ * has attached to, also one that has not stopped yet (it waits in vfork()). Otherwise they would
+ * stay traced while this program lives on, as `vestige top` and --children do.
  */
 int attach_process(int pid, unsigned int wait_s, struct attach_result *r)
 {

@@ -69,7 +69,7 @@ static int read_procs(const char *path, const struct stat *st, int type, struct 
 	if (type != FTW_F || strcmp(path + at->base, "cgroup.procs") != 0)
 		return 0;
 	f = fopen(path, "re");
-	/* 0: a process of a PID namespace that is not ours to see */
+	/* 0: a process of a PID namespace that we cannot see */
 	while (f && fscanf(f, "%d", &pid) == 1)
 		if (pid > 0)
 			add(pid);

@@ -173,7 +173,10 @@ bool attach_shares_memory(int pid, int parent)
 	return parent > 0 && !syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0);
 }
 
-/* The engine would be in the parent's memory, with another number. */
+/*
+ * Refuse a process that shares its parent's memory: the engine would be loaded into the parent,
+ * too.
+ */
 static int check_memory(int pid, int parent)
 {
 	if (!attach_shares_memory(pid, parent))
@@ -221,8 +224,8 @@ static int check_status(int pid)
 }
 
 /*
- * A filter may answer a call of the engine with the death of the process: whether there is one. In
- * strict mode (SECCOMP_SET_MODE_STRICT) four calls are allowed.
+ * Is there a seccomp filter? It may kill the process for a call of the engine. In strict mode
+ * (SECCOMP_SET_MODE_STRICT) only four calls are allowed.
  */
 static int check_seccomp(int pid, bool *filtered)
 {
@@ -254,7 +257,7 @@ static int check_seccomp(int pid, bool *filtered)
 	return ret;
 }
 
-/* The linker of Go leaves a note of its own (cmd/link: ELF_NOTE_GOBUILDID_TAG). */
+/* Is there the note of Go's linker (cmd/link: ELF_NOTE_GOBUILDID_TAG)? */
 static bool has_go_note(int fd, const Elf64_Phdr *p)
 {
 	static const char name[4] = "Go";
@@ -336,7 +339,10 @@ static int check_program(int pid)
 	return err;
 }
 
-/* /proc may be read where ptrace() is refused (Yama): the same is asked of memory. */
+/*
+ * Check the right to ptrace by opening the memory: other files of /proc can be read without it
+ * (Yama).
+ */
 static int check_rights(int pid)
 {
 	char c;

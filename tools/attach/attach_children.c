@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attach.h: processes are followed, with the children that they make. Each turn lists /proc: a
- * number that was not there before is a new process, which is followed if its parent is. A process
- * that runs another program than before (attach_image()) has lost the engine, and is attached to
- * again, as soon as its loader has finished. It owns the list; one thread. A fork's child has the
- * engine. Cost: a reading of /proc a turn, and one system call for each process that is followed.
+ * See attach.h: follows processes and their children. Each turn lists /proc: a PID that was not
+ * there before is a new process, which is followed if its parent is. After exec (attach_image()) a
+ * process has lost the engine, and is attached to again as soon as its loader has finished. A
+ * fork's child has the engine. Owns the list; one thread. Cost: a reading of /proc in each turn,
+ * and one system call for each process that is followed.
  * Tests: tests/cli/test_attach_children.py.
  */
 #include <dirent.h>
@@ -28,19 +28,19 @@
 
 /* A process that is followed. */
 struct child {
-	int pid, parent; /* parent 0: it was named */
+	int pid, parent; /* parent 0: one of the user's @pids */
 	struct attach_image image;
 	enum { NEW, HAS_ENGINE, REFUSED } state;
-	bool was_said;	/* a line has said that the engine is in it */
-	uint64_t until; /* NEW: when trying ends */
+	bool was_said;	/* the line about its engine was printed */
+	uint64_t until; /* NEW: time of the last try */
 };
 
 struct followed_children {
 	struct child *rows;
 	size_t nr, room;
-	int *seen; /* the numbers of /proc at the last turn, as it lists them: ascending */
+	int *seen; /* the PIDs of /proc at the last turn, ascending as it lists them */
 	size_t nr_seen;
-	unsigned int missed; /* ended before the engine was in them */
+	unsigned int missed; /* children that ended before they had the engine */
 	const struct attach_children *how;
 };
 
@@ -158,8 +158,8 @@ static void say_attached(const struct followed_children *f, struct child *c)
 }
 
 /*
- * No later try would do better. @image: before the try. Amid an exec it has no program yet, which looks as
- * one of 32 bits does.
+ * Is a failure final, so that no later try can succeed? @image: from before the try. During an exec
+ * a process has no program yet, which looks like a program of 32 bits.
  */
 static bool is_final(int pid, const struct attach_image *image, int err)
 {
@@ -169,7 +169,7 @@ static bool is_final(int pid, const struct attach_image *image, int err)
 	       attach_check(pid, &loaded, &filtered) == -ENOTSUP;
 }
 
-/* It has no engine, as far as we know. Return: whether it is to be followed further. */
+/* Try to attach to a process without the engine. Return: whether to follow it further. */
 static bool try_child(struct followed_children *f, struct child *c)
 {
 	struct attach_image image;
@@ -177,7 +177,7 @@ static bool try_child(struct followed_children *f, struct child *c)
 	char why[512];
 	int err;
 
-	/* before all else: if it executes a program meanwhile, the next turn sees that */
+	/* first of all: if it executes a program after this, the next turn notices that */
 	if (attach_image(c->pid, &image) == -ESRCH) {
 		f->missed++;
 		return false;
@@ -215,7 +215,7 @@ static bool try_child(struct followed_children *f, struct child *c)
 	return true;
 }
 
-/* One that was attached to, or cannot be: look for another program. Return: as try_child(). */
+/* Check for exec in a process that has the engine or cannot have it. Return: as try_child(). */
 static bool look_at(struct followed_children *f, struct child *c)
 {
 	if (c->image.at ? attach_image_same(c->pid, &c->image) : !has_ended(c->pid))
@@ -243,7 +243,10 @@ static void turn(struct followed_children *f)
 	f->nr = kept;
 }
 
-/* A signal that is read does not end this program. */
+/*
+ * Read a pending signal from @fd, so that it does not end this program. Return: whether there was
+ * one.
+ */
 static bool signalled(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -252,7 +255,7 @@ static bool signalled(int fd)
 	return poll(&p, 1, TURN_MS) > 0 && read(fd, &si, sizeof(si)) == sizeof(si);
 }
 
-/* The named ones have the engine. Their children that run already are followed, too. */
+/* Begin with the user's @pids, which have the engine, and their present children. */
 static int begin(struct followed_children *f, const int *pids, size_t nr)
 {
 	size_t before;
@@ -261,7 +264,7 @@ static int begin(struct followed_children *f, const int *pids, size_t nr)
 	for (size_t i = 0; i < nr && !err; i++)
 		if (!find(f, pids[i]))
 			err = add(f, pids[i], 0);
-	/* one may have executed another program since: NEW */
+	/* one may have executed another program meanwhile: it is NEW then */
 	for (size_t i = 0; i < f->nr; i++)
 		f->rows[i].was_said = true;
 	do {
@@ -284,7 +287,7 @@ int attach_children(const int *pids, size_t nr, const struct attach_children *ho
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ours, NULL); /* they stay so: a second Ctrl-C changes nothing */
+	sigprocmask(SIG_BLOCK, &ours, NULL); /* for good: a second Ctrl-C has no effect */
 	fd = signalfd(-1, &ours, SFD_CLOEXEC);
 	err = fd < 0 ? fail_errno(errno, "signalfd()") : begin(&f, pids, nr);
 	if (!err && !how->quiet)

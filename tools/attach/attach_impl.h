@@ -15,32 +15,35 @@ struct attach_map {
 	char path[PATH_MAX]; /* "": none */
 };
 
-/* Call back for each; non-zero ends it. Return: that; 0; or -errno with fail() set. */
+/*
+ * Call @fn for each mapping; a non-zero result ends it. Return: that result; 0; or -errno with
+ * fail() set.
+ */
 int attach_each_map(int pid, int (*fn)(const struct attach_map *m, void *arg), void *arg);
 
-/* @bytes of the process's memory. Return: 0 or -errno. */
+/* Read @bytes of the process's memory at @at. Return: 0 or -errno. */
 int attach_peek(int pid, uint64_t at, void *to, size_t bytes);
 
-/* The same to memory of any protection. The process is traced. */
+/* Write to memory of any protection. The process must be traced by us. Return: 0 or -errno. */
 int attach_poke(int pid, uint64_t at, const void *from, size_t bytes);
 
-/* What tells the program that a process runs from one that it executes later. */
+/* Identifies the image of a process: after exec it has another one. */
 struct attach_image {
 	uint64_t at; /* 0: not known */
 	uint8_t bytes[16];
 };
 
 /*
- * attach_image() - the image of process @pid. Return: 0; -ESRCH it has ended; -ENOEXEC it is of 32
- * bits; -errno.
- * attach_image_same() - whether @pid is there and runs that image, or one forked from it.
+ * attach_image() - the image of process @pid. Return: 0; -ESRCH: it has ended; -ENOEXEC: it is a
+ * program of 32 bits; -errno.
+ * attach_image_same() - whether @pid exists and has image @i; a fork's child has its parent's.
  */
 int attach_image(int pid, struct attach_image *i);
 bool attach_image_same(int pid, const struct attach_image *i);
 
 /*
- * Whether process @pid has the memory of @parent, as a child of vfork() and posix_spawn() until it
- * has executed a program. False, too, if we may not ask.
+ * Whether process @pid shares the memory of @parent: so does a child of vfork() or posix_spawn()
+ * until it executes a program. False, too, if we have no permission to find out.
  */
 bool attach_shares_memory(int pid, int parent);
 
@@ -48,23 +51,23 @@ bool attach_shares_memory(int pid, int parent);
 int attach_has_engine(int pid);
 
 /*
- * attach_check() - whether the engine can be loaded. @loaded: whether it is there already.
- * @filtered: whether a thread has a seccomp filter.
+ * attach_check() - whether the engine can be loaded. @loaded: set if it is there already.
+ * @filtered: set if a thread has a seccomp filter.
  * Return: 0 or -errno with fail() set.
  */
 int attach_check(int pid, bool *loaded, bool *filtered);
 
 /*
- * attach_check_program() - whether the program in file @fd, an ELF file as it may be, is one into
- * which the engine can be loaded. Return: 0; or with fail() set ENOEXEC: of 32 bits, or no ELF file;
- * ENOTSUP: static, of another C library, or Go.
+ * attach_check_program() - whether the engine can be loaded into the program in file @fd. Return:
+ * 0; or -errno with fail() set: ENOEXEC: a program of 32 bits, or no ELF file; ENOTSUP: a static
+ * program, one of another C library, or of Go.
  */
 int attach_check_program(int pid, int fd);
 
 /* Explain a refused ptrace(): fail(). */
 int attach_refused(int pid, int err);
 
-/* The facts from which attach_explain() words a refusal. */
+/* The facts by which attach_explain() finds the reason of a refusal. */
 struct attach_refusal {
 	int pid;
 	long yama;		     /* kernel.yama.ptrace_scope; -1: this kernel has none */
@@ -72,32 +75,32 @@ struct attach_refusal {
 	long real, effective, saved; /* users of the process; -1: not known */
 };
 
-/* Return: -EPERM with fail() set. */
+/* fail() with the reason. Return: -EPERM. */
 int attach_explain(const struct attach_refusal *r);
 
 /*
- * attach_seccomp() - whether the filters of thread @tid, which we have stopped, let through all that
- * the engine calls. @call: the name of one that they do not. Return: 0; -EPERM with @call; -EACCES:
- * we may not read them; -EINVAL: the kernel cannot show them; -errno.
+ * attach_seccomp() - whether the filters of thread @tid, which we have stopped, allow all system
+ * calls of the engine. @call: gets the name of one that they refuse. Return: 0; -EPERM with @call;
+ * -EACCES: we may not read the filters; -EINVAL: the kernel cannot show them; -errno.
  */
 int attach_seccomp(int tid, const char **call);
 
-/* libvestige.so as the process finds it. */
+/* libvestige.so by a path that is valid in the process. */
 struct attach_library {
 	char path[PATH_MAX];
-	int pipe, guard; /* of a copy: the child that unlinks it */
+	int pipe, guard; /* if it is a copy: a pipe to the child that unlinks it, and its pid */
 };
 
 /*
- * attach_library_open() - make sure that the process finds it. attach_library_close() - it is
- * loaded, or will not be. Return: 0 or -errno with fail() set.
+ * attach_library_open() - find such a path, or make a copy. attach_library_close() - call it when
+ * the library is loaded, or will not be; it removes a copy. Return: 0 or -errno with fail() set.
  */
 int attach_library_open(struct attach_library *l, int pid);
 void attach_library_close(struct attach_library *l);
 
 /*
- * The functions of the process that the code calls; @create, pthread_create(), is 0 where the
- * thread itself has to call dlopen().
+ * The functions of the process that the code calls. create is pthread_create(), or 0 if the stopped
+ * thread itself must call dlopen().
  */
 struct attach_functions {
 	uint64_t dlopen, dlerror;
@@ -107,18 +110,18 @@ struct attach_functions {
 struct attach_points;
 
 /*
- * attach_points_open() - look at the process's objects. @f: what is called there.
+ * attach_points_open() - read the process's objects. @f: gets the functions to call.
  * Return: 0 or -errno with fail() set.
  */
 int attach_points_open(int pid, struct attach_points **points, struct attach_functions *f);
 void attach_points_close(struct attach_points *p);
 
-/* Why thread @tid, which is stopped, must not call dlopen() now; NULL: it may. */
+/* Why stopped thread @tid is not at a safe point for dlopen(), a text; NULL: it is. */
 const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, uint64_t sp);
 
 /* --- of a CPU --- */
 
-#define ATTACH_MEMORY_BYTES 0x81000u /* what the code maps: a page, which stays, and a stack */
+#define ATTACH_MEMORY_BYTES 0x81000u /* the code maps these: a page, which stays, and a stack */
 #define ATTACH_PATH_BYTES   3584
 
 struct attach_call {
@@ -132,13 +135,13 @@ struct attach_call {
 /* Bytes of the code, with its data; 0: this CPU is not known. */
 size_t attach_code_bytes(void);
 
-/* Where a stopped thread is. Return: 0 or -errno. */
+/* The program counter and stack pointer of a stopped thread. Return: 0 or -errno. */
 int attach_registers(int tid, uint64_t *pc, uint64_t *sp);
 
 /* Whether the instruction before @pc is a system call's. */
 bool attach_behind_syscall(int pid, uint64_t pc);
 
-/* Bytes below the stack pointer that are needed there. */
+/* The number of bytes that the code needs below the stack pointer. */
 size_t attach_stack_bytes(void);
 
 enum attach_state {
@@ -148,25 +151,28 @@ enum attach_state {
 	ATTACH_NO_THREAD,
 };
 
-/* What the code leaves at the beginning of its page. */
+/* The answer that the code writes at the start of its page. */
 struct attach_answer {
 	uint64_t state;
 	uint64_t error;	  /* of pthread_create(); 0: there is no text */
-	uint64_t is_back; /* 1: the thread that was stopped goes on with its own code */
-	uint64_t magic;	  /* else it is memory of the program */
+	uint64_t is_back; /* 1: the stopped thread has returned to its own code */
+	uint64_t magic;	  /* if it is not attach_call.magic, this is memory of the program */
 };
 
 /*
  * attach_go() - write the code, and its data below the thread's stack pointer, and then set the
- * registers. Return: 0; -errno: nothing that runs has changed.
- * attach_answer() - what there is of the answer. @text: of the loader. Return: 0; -EFAULT: the code
- * has not begun; -ESRCH; -errno.
+ * registers. Return: 0; -errno: the process is not affected.
+ * attach_answer() - read the answer so far. @text: gets the loader's message. Return: 0; -EFAULT:
+ * the code has not begun; -ESRCH; -errno.
  */
 int attach_go(int pid, int tid, const struct attach_call *call);
 int attach_answer(int pid, const struct attach_call *call, struct attach_answer *answer, char *text,
 		  size_t room);
 
-/* A thread that was only stopped: its system call goes on as if nothing had been (signal(7)). */
+/*
+ * For a thread that was only stopped: restart its system call, which would else fail with EINTR
+ * (signal(7)).
+ */
 void attach_restart(int tid);
 
 #endif

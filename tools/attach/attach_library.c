@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attach_impl.h: the path by which the process finds libvestige.so. Of a process of another root
- * or mount namespace that is a copy below its root, which is unlinked as soon as it is loaded; a
- * child of ours does that, so that none is left behind when we are killed. Tests:
+ * See attach_impl.h: the path of libvestige.so for the process. If the process has another root or
+ * mount namespace, it is a copy below its root, which is unlinked as soon as it is loaded. A child
+ * of ours unlinks it, so no copy is left behind when we are killed. Tests:
  * tests/cli/test_attach.py.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "tools/record/launch.h"
 #include "tools/target/image.h"
 
-/* Where a file may be made and mapped to be executed. */
+/* Folders where a file can usually be made and mapped as executable. */
 static const char *const folders[] = {"/tmp", "/run", "/var/tmp", "/dev/shm", "/"};
 
 static bool is_same_file(int pid, const char *path)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attach_impl.h. dlopen() and the engine's constructor take locks of the loader, of malloc() and
- * of libc. A thread that may hold one must not call them: one in the loader, in an allocator, in
- * libc outside of a system call, in a restartable sequence, or with a frame of a function that takes
- * such a lock. A stack that cannot be walked refuses, too. Other threads may hold the locks: they
- * run on.
+ * See attach_impl.h. dlopen() and the engine's constructor take locks of the loader, of malloc()
+ * and of libc. A thread that may hold such a lock is not at a safe point: it is in the loader, in
+ * an allocator, in libc outside of a system call, in a restartable sequence, or has a frame of a
+ * function that takes such a lock. A thread whose stack cannot be walked is not at a safe point
+ * either. Other threads may hold the locks, since they continue to run.
  */
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -25,18 +25,18 @@
 
 #define MAX_FRAMES 1024u
 
-static int opened_below; /* the process whose root is meant; 0: ours */
+static int opened_below; /* open files below the root of this process; 0: below ours */
 
 struct attach_points {
 	int pid;
 	Dwfl *dwfl;
-	const char *why; /* of the walk */
+	const char *why; /* the result of the walk */
 	unsigned int nr_frames;
 };
 
 /*
- * Exported functions that hold such a lock while they run or call back; `*`: and all names that
- * begin so.
+ * Exported functions that hold such a lock while they run or call back. `*`: all names that begin
+ * with the text before it.
  */
 static const char *const locking[] = {
 	"malloc",
@@ -211,7 +211,7 @@ const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, 
 	return p->why;
 }
 
-/* Names come from the objects alone: debug files would be looked for while the thread stands. */
+/* Do not use debug files: the search for them would take long while the thread is stopped. */
 static int no_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base,
 			const char *file, const char *link, GElf_Word crc, char **to)
 {
@@ -226,7 +226,7 @@ static int no_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Add
 	return -1;
 }
 
-/* A file below the process's own root, where that is another. */
+/* Open an object's file below the process's own root, if that is not ours. */
 static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base, char **file,
 		    Elf **elf)
 {
@@ -237,7 +237,7 @@ static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr ba
 		return dwfl_linux_proc_find_elf(m, data, name, base, file, elf);
 	snprintf(path, sizeof(path), "/proc/%d/root%s", opened_below, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	/* what is below a chroot() has a path in our root, too */
+	/* a file below a chroot() may have the same path in our root, too */
 	if (fd < 0)
 		return dwfl_linux_proc_find_elf(m, data, name, base, file, elf);
 	*file = strdup(path);
@@ -258,8 +258,8 @@ static const struct {
 
 struct finding {
 	struct attach_functions *f;
-	unsigned int nr_seen; /* objects but libc: the program is the first */
-	bool is_sanitized;    /* by a library that has to know of each thread */
+	unsigned int nr_seen; /* objects other than libc: the program is the first */
+	bool is_sanitized;    /* it uses a sanitizer's library, which must know of each thread */
 };
 
 static int find_functions(Dwfl_Module *m, void **data, const char *path, Dwarf_Addr base, void *arg)

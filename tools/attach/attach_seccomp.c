@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attach_impl.h. A thread with seccomp filters is attached to only when they let through what
- * dlopen(), the engine and its agent call. The filters are read by ptrace (the tool needs
- * CAP_SYS_ADMIN) and interpreted for each of these calls: what the engine passes is known or not,
- * and where a filter decides by what is not known both ways are followed. A call that the engine can
- * do without may be answered with an error; no call may end the process, or wait for somebody else.
- * BPF as in linux/filter.h, what filters return as in seccomp(2). Tests: tests/cli/test_attach.py.
+ * See attach_impl.h. We attach to a thread with seccomp filters only if they allow the system calls
+ * of dlopen(), the engine and its agent. The filters are read by ptrace (needs CAP_SYS_ADMIN) and
+ * interpreted for each of these calls. Each argument is a known value or not known; if a filter
+ * branches on a value that is not known, both branches are followed. For a call that the engine can
+ * do without, the filter may return an error. No call may kill the process, or wait for a
+ * supervisor. BPF as in linux/filter.h, results of filters as in seccomp(2). Tests:
+ * tests/cli/test_attach.py.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -26,7 +27,7 @@
 #endif
 
 #define MAX_FILTERS 64u
-#define MAX_STEPS   400000u /* of one call: a filter that needs more is not understood */
+#define MAX_STEPS   400000u /* for one call: a filter that needs more is refused */
 #define MAX_DEPTH   4096u
 #define MAX_KNOWN   3u
 
@@ -36,7 +37,7 @@
 struct call {
 	int nr;
 	const char *name;
-	bool may_fail; /* the engine goes on without it */
+	bool may_fail; /* the engine works without it */
 	struct {
 		uint8_t i; /* of the argument, + 1; 0: no more */
 		uint32_t value;
@@ -142,7 +143,7 @@ static const struct call calls[] = {
 	MAY_FAIL(mincore),
 };
 
-/* Text is made writable, or replaced by a memfd: the second will do for the first. */
+/* To change text the engine makes it writable, or else replaces it by a memfd. */
 static const struct call text_calls[] = {
 	CALL(mprotect, ARG(2, PROT_READ | PROT_EXEC)),
 	CALL(mprotect, ARG(2, PROT_READ | PROT_WRITE | PROT_EXEC)),
@@ -154,7 +155,7 @@ struct filter {
 	long n;
 };
 
-/* A word of the interpreter: what it holds, or that it is not known. */
+/* A word of the interpreter: a value, or not known. */
 struct word {
 	uint32_t value;
 	bool known;
@@ -192,7 +193,7 @@ static struct word compute(uint16_t op, struct word a, struct word b)
 	uint32_t x = a.value, y = b.value;
 	struct word r = {0, a.known && b.known};
 
-	/* what is masked out does not matter */
+	/* a value that is not known does not matter if all its bits are masked out */
 	if (op == BPF_AND && ((a.known && !x) || (b.known && !y)))
 		return (struct word){0, true};
 	switch (op) {
@@ -245,7 +246,7 @@ static bool holds(uint16_t op, uint32_t a, uint32_t b)
 			       : (a & b) != 0;
 }
 
-/* Whether the call may have that answer. */
+/* Whether @ret is an acceptable result of a filter for the call. */
 static bool is_good(const struct call *c, struct word ret)
 {
 	uint32_t action = ret.value & SECCOMP_RET_ACTION_FULL;
@@ -254,7 +255,7 @@ static bool is_good(const struct call *c, struct word ret)
 			     (c->may_fail && action == SECCOMP_RET_ERRNO));
 }
 
-/* From instruction @pc on. Jumps go forward alone. Return: whether all ways end well. */
+/* Interpret from instruction @pc on. Jumps only go forward. Return: whether all paths end well. */
 static bool follow(struct run *r, long pc, struct state s, unsigned int depth)
 {
 	for (; pc >= 0 && pc < r->f->n && depth < MAX_DEPTH; pc++) {

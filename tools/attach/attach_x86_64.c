@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attach_impl.h. The code lies in the padding behind an object's text. It finds a block below
- * the thread's stack pointer: registers, and what to call. It blocks signals, maps memory for a
- * stack and a page, to which it copies the calls, saves the vector registers, starts a thread that
- * calls dlopen() (or calls it itself), and undoes each step but the page. Nothing is restored by
- * ptrace, and not by rt_sigreturn either, which would end a sleep that the kernel restarts
- * (restart_block).
+ * See attach_impl.h. The code is written to the padding behind an object's text. Its data are in a
+ * block below the thread's stack pointer: the registers, and the functions to call. The code blocks
+ * signals, maps memory for a stack and a page, copies the functions to the page, saves the vector
+ * registers, and starts a thread that calls dlopen() (or calls it itself). Then it undoes each step
+ * except the page. ptrace restores nothing. rt_sigreturn is not used, since it would end a sleep
+ * that the kernel restarts (restart_block).
  */
 #include <elf.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define RED_ZONE     128u
 #define XSAVE_MASK   464u   /* in the area of registers: which parts the kernel saves */
-#define SIGNAL_BYTES 16384u /* below the block: a signal may come before all are blocked */
+#define SIGNAL_BYTES 16384u /* below the block, for a signal that comes before all are blocked */
 /* glibc changes the identity of all threads by this signal: it waits for their handlers. */
 #define ALL_BUT_SETXID (~(UINT64_C(1) << 32))
 
@@ -230,7 +230,7 @@ bool attach_behind_syscall(int pid, uint64_t pc)
 	return !attach_peek(pid, pc - 2, b, 2) && b[0] == 0x0f && b[1] == 0x05;
 }
 
-/* The registers with which an interrupted system call begins again. Return: whether it must. */
+/* Set the registers to restart an interrupted system call. Return: whether there is one. */
 static bool restarted(struct user_regs_struct *r)
 {
 	long ret = (long)r->rax, nr = (long)r->orig_rax;
@@ -263,7 +263,10 @@ void attach_restart(int tid)
 {
 	struct user_regs_struct r;
 
-	/* the kernel itself restarts all but these, and none that a handler has ended */
+	/*
+	 * the kernel restarts all other calls itself; a call that a handler has interrupted is not
+	 * restarted
+	 */
 	if (!get(tid, &r) && (long)r.rax == -EINTR && stop_ends_call((long)r.orig_rax)) {
 		r.rax = (uint64_t)RESTARTNOHAND;
 		set(tid, &r);
@@ -322,7 +325,7 @@ int attach_go(int pid, int tid, const struct attach_call *call)
 		return err;
 	r.rip = call->code;
 	r.rsp = at;
-	r.orig_rax = (uint64_t)-1; /* the kernel restarts nothing while these are there */
+	r.orig_rax = (uint64_t)-1; /* with this the kernel does not restart a call */
 	return set(tid, &r);
 }
 
