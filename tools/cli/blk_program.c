@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See blk_program.h. One pass over the recording, with the open calls of each thread; requests are
- * looked up as their time comes, so memory is that of the requests and of the open calls.
+ * See blk_program.h. One pass over the recording, with the open calls of each thread. A request
+ * gets the state of its thread at its time, so memory is needed only for the requests and the open
+ * calls.
  */
 #include "tools/cli/blk_program.h"
 
@@ -20,13 +21,13 @@
 #include "tools/text/syscall_names.h"
 #include "tools/text/view.h"
 
-/* A thread of the program, and what it is in. */
+/* A thread of the program, with its system call and open calls. */
 struct thread {
 	int32_t tid;
 	uint32_t process;
 	const char *call; /* the system call; NULL: none */
-	bool by_kernel;	  /* the kernel's records say so, which are beside the program's */
-	const char *file; /* that its descriptor leads to */
+	bool by_kernel;	  /* known from the kernel's records, not the program's */
+	const char *file; /* the file of its descriptor */
 	struct frame {
 		uint64_t ip, start;
 		uint32_t function;
@@ -34,7 +35,7 @@ struct thread {
 	uint32_t nr, room;
 };
 
-/* What a descriptor of a process leads to, from the last record of it on. */
+/* The file of a descriptor of a process, since the last record of it. */
 struct descriptor {
 	uint32_t process;
 	uint32_t fd;
@@ -102,7 +103,7 @@ static struct thread *thread_get(struct blk_finder *f, int32_t tid)
 	return t;
 }
 
-/* The requests before @ts get what their threads are in now. */
+/* Give the requests before @ts the current state of their threads. */
 static void advance(struct blk_finder *f, uint64_t ts)
 {
 	for (; f->at < f->nr && f->ios[f->at].ts_ns < ts; f->at++) {
@@ -143,7 +144,7 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 	struct thread *t;
 
 	(void)parent;
-	/* calls that are open at the end were open until then */
+	/* a call that is open at the end includes the last moment */
 	advance(f, rec || !(call->flags & CALL_UNFINISHED) ? call->end : call->end + 1);
 	t = thread_find(f, call->pid);
 	while (t && t->nr) {
@@ -156,7 +157,7 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 
 static const struct calls_ops calls_ops = {.enter = on_enter, .leave = on_leave};
 
-/* The first arguments of a system call's own event, whatever they are called. */
+/* The name of an argument of a system call's own event, by its position. */
 static const char *argument_name(const struct tep_event *ev, unsigned int arg)
 {
 	for (const struct tep_format_field *f = ev->format.fields; f; f = f->next)
@@ -209,7 +210,7 @@ static const char *name_of_fd(struct blk_finder *f, uint32_t process, uint32_t f
 
 	if (found >= 0)
 		return f->fds[found].name;
-	/* no record says: its number, once */
+	/* the file is not known: use the number of the descriptor */
 	name = keep_text(f, number, (size_t)snprintf(number, sizeof(number), "fd %u", fd));
 	if (name)
 		put_fd(f, process, fd, name);
@@ -231,7 +232,7 @@ static void on_descriptor(struct blk_finder *f, const struct tep_event *ev,
 		put_fd(f, record_process(rec), (uint32_t)fd, name);
 }
 
-/* Is it of the kernel's records that `record -k` makes? They are of all processes. */
+/* Is it a record of the kernel (`record -k`)? Those are of all processes. */
 static bool is_kernel(const struct blk_finder *f, const struct record *rec)
 {
 	unsigned int buffer = record_buffer(rec);
@@ -354,7 +355,7 @@ int blk_finder_find(void *arg, struct blk_io *ios, size_t nr)
 	err = view_run(&f->v, &calls_ops, f, &f->err);
 	if (err)
 		return err;
-	/* the program may have gone on, outside of any call of the recording */
+	/* the program may have continued outside of any recorded call */
 	for (size_t i = 0; i < nr; i++)
 		if (ios[i].of == BLK_IO_OTHER && thread_find(f, (int32_t)ios[i].tid))
 			ios[i].of = BLK_IO_THREAD;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige blk times --trace`: in which file, system call and function of a program each block request
- * was queued, by the program's own recording. Tests: tests/cli/test_blk_record.py.
+ * `vestige blk times --trace`: finds the file, system call and function of a program in which each
+ * block request was queued, from a recording of the program. Tests: tests/cli/test_blk_record.py.
  */
 #ifndef VESTIGE_TOOLS_CLI_BLK_PROGRAM_H
 #define VESTIGE_TOOLS_CLI_BLK_PROGRAM_H
@@ -13,10 +13,10 @@ struct blk_finder;
 /*
  * blk_finder_open() - open the recording of a program.
  * @path: any recording whose clock is CLOCK_MONOTONIC. @out: to be closed with blk_finder_close().
- * Return: 0 or -errno with fail() set: EINVAL another clock, and as reader_open().
+ * Return: 0 or -errno with fail() set: EINVAL: another clock; and as reader_open().
  */
 int blk_finder_open(const char *path, struct blk_finder **out);
-/* It owns the names of the requests. NULL: nothing. */
+/* Close it. It owns the names of the requests, which end with it. NULL: nothing. */
 void blk_finder_close(struct blk_finder *f);
 
 /* For struct blk_program.find; @arg: the finder. It reads the recording once, in order of time. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What commands of any kind share: see cmd.h. Tests: tests/cli/test_main.py. */
+/* Shared by all commands: see cmd.h. Tests: tests/cli/test_main.py. */
 #include "tools/cli/cmd.h"
 
 #include "tools/base/fail.h"

@@ -26,20 +26,24 @@ extern const struct command command_blk, command_bootgraph, command_clean, comma
 	command_mem, command_hist, command_sqlhist, command_stream, command_restore, command_script,
 	command_share, command_atrace;
 
-/* The exit status of @err, 0 or -errno with fail() set, whose line is printed. */
+/*
+ * End a command. @err: 0; or -errno with fail() set, whose line is printed. Return: the exit
+ * status.
+ */
 int cmd_end(int err);
 
 /*
- * cmd_take_file() - the words of a command that has one FILE, after options_parse().
- * @path: the file that a flag (-i) has named, or NULL; it is set to the one there is, else to "trace.dat".
- * Return: -1 to go on, else the exit status: more than one file is named, and the error was printed.
+ * cmd_take_file() - take the word of a command that has one FILE, after options_parse().
+ * @path: the file of a flag (-i), or NULL; set to the file, "trace.dat" if none is named.
+ * Return: -1 to go on; else the exit status: more than one file is named, and the error was
+ * printed.
  */
 int cmd_take_file(const struct command *c, int argc, char **argv, const char **path);
 
 /* `vestige ./prog args`: argv[0] is the program. */
 int cmd_program(int argc, char **argv);
 
-/* Does a word that is no command name a program: by a path, or an executable in PATH? */
+/* Is @word, which is no command, a program: a path, or an executable in PATH? */
 bool cmd_is_program(const char *word);
 
 #endif

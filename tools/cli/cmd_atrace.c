@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige atrace: Android's command, on the tags of vestige/atrace.h. The marks and events go into an
- * instance of ours, so the process's buffer keeps its size and settings; what is switched on is put
- * back at the end. A file beside the areas has what to put back: for --async_stop, which ends what
- * --async_start began, and a run that was killed.
+ * vestige atrace: Android's command, with the tags of vestige/atrace.h. The marks and events go
+ * into an instance of ours, so the process's buffer keeps its size and settings. All changes are
+ * undone at the end. A file beside the areas has the old values: for --async_stop, which ends the
+ * run of --async_start, and after a run that was killed.
  * Tests: tests/cli/test_atrace.py.
  */
 #include <errno.h>
@@ -88,7 +88,9 @@ static int each_system(category_put *put, void *arg)
 	return err;
 }
 
-/* Tags first, then systems of events. Return: 0 or -errno with fail() set; or what @put returned. */
+/*
+ * Tags first, then systems of events. Return: 0 or -errno with fail() set; or what @put returned.
+ */
 static int each_category(category_put *put, void *arg)
 {
 	struct target_text text;
@@ -235,7 +237,7 @@ static int must_live(void)
 					     at.t->name);
 }
 
-/* For the file that says what to put back: --async_stop finds it, also after a run that was killed. */
+/* The name of the file with the old values, by which --async_stop finds it. */
 static void name_left(char *name, size_t bytes)
 {
 	snprintf(name, bytes, "atrace-%s", at.t->name);
@@ -329,7 +331,7 @@ static int export(struct text *to)
 	return err;
 }
 
-/* Print what the instance holds. */
+/* Print the records of the instance. */
 static int print(void)
 {
 	struct dat_file file;
@@ -457,7 +459,7 @@ static int take_kb(const struct parsing *p, void *to, const char *value)
 	return status;
 }
 
-/* Android's flags that have another form here, or no sense in a process. */
+/* Refuse Android's flags that have another form here, or no meaning for a process. */
 static int refuse(const struct parsing *p, void *to, const char *value)
 {
 	static const struct {
@@ -569,7 +571,7 @@ static int run(const struct command *c, int argc, char **argv)
 	sigaddset(&at.signals, SIGTERM);
 	sigaddset(&at.signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &at.signals, &old);
-	signal(SIGPIPE, SIG_IGN); /* settings are to be put back */
+	signal(SIGPIPE, SIG_IGN); /* so that settings are restored */
 	status = run_atrace();
 	target_put(at.instance);
 	borrowed_end(at.borrowed);

@@ -84,7 +84,7 @@ static int follow(const int *pids, size_t nr, const struct attach_flags *f)
 	return err ? cmd_end(err) : status;
 }
 
-/* All that can be; the others are named. */
+/* Attach to all processes that allow it; print the others. */
 static int attach_all(const struct attach_flags *f)
 {
 	int *pids = NULL, status = 0;

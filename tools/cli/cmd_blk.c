@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige blk: block I/O as blktrace, blkparse and btt have it. Each word behind `blk` is a command
+ * vestige blk: block I/O, as with blktrace, blkparse and btt. Each word behind `blk` is a command
  * of its own. Tests: tests/cli/test_blk.py.
  */
 #include <errno.h>
@@ -46,7 +46,7 @@ static int add_words(const struct command *c, struct inputs *in, int argc, char 
 				      "name a recording: NAME of NAME.blktrace.0, or - for stdin");
 }
 
-/* The recordings that are named, and the output. Return: -1 to go on, else the exit status. */
+/* Open the named recordings, and the output. Return: -1 to go on, else the exit status. */
 static int begin(const struct command *c, struct inputs *in, int argc, char **argv,
 		 const char *output, struct out *o)
 {

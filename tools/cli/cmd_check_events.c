@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige check-events`: which events of a target libtraceevent cannot parse. Tests:
+ * `vestige check-events`: finds the events of a target that libtraceevent cannot parse. Tests:
  * tests/cli/test_dump.py.
  */
 #include "tools/cli/cmd.h"
@@ -34,7 +34,9 @@ static int keep(void *arg, const char *text, size_t bytes)
 	return fwrite(text, 1, bytes, arg) == bytes ? 0 : -ENOMEM;
 }
 
-/* A file of the target, or with @path NULL the names of all; NULL: it cannot be read. To be freed. */
+/*
+ * A file of the target, or with @path NULL the names of all; NULL: it cannot be read. To be freed.
+ */
 static char *text_of(struct target *t, const char *path, size_t *bytes)
 {
 	char *text = NULL;
@@ -66,7 +68,10 @@ static bool is_format(const char *path, char system[128], char event[128])
 	       !path[end];
 }
 
-/* Say each format that is not parsed; @j: NULL, or as the array of an object. Return: how many; -errno with fail() set. */
+/*
+ * Say each format that is not parsed; @j: NULL, or as the array of an object. Return: how many;
+ * -errno with fail() set.
+ */
 static int check(struct target *t, struct tep_handle *tep, struct json *j, unsigned int *nr)
 {
 	char system[128], event[128], name[512], *names, *rest, *path;

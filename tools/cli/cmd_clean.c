@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige clean: remove what dead processes left in the areas' folder. Only names that an engine
- * gives are touched, only files and sockets, and never an area of a live process. /proc shows by
- * pid and start time whether it lives; for another PID namespace, whether a process has the area
- * mapped. A recorder that still drains such an area has it open and loses nothing. Tests:
- * tests/cli/test_control.py.
+ * vestige clean: removes the areas and sockets of dead processes from the folder of areas. Only
+ * files and sockets with names that an engine gives are removed, and never an area of a live
+ * process. A process lives if /proc has its pid and start time; in another PID namespace, if a
+ * process has the area mapped. A recorder that still reads such an area has it open and loses
+ * nothing. Tests: tests/cli/test_control.py.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -123,7 +123,7 @@ static void tell_would_restore(const char *what)
 
 static int clean_all(bool dry)
 {
-	/* while the processes that live are there to be asked */
+	/* first, while live processes can still be asked */
 	int err = borrowed_clean(dry, dry ? tell_would_restore : tell_restored);
 
 	if (!err)

@@ -26,7 +26,7 @@ struct options {
 	struct view view;
 };
 
-/* @v: what of_calls formats write; it is closed. NULL: there are none. */
+/* @v: the calls for formats of calls; is closed. NULL: another format. */
 static int convert(const char *input, const char *output, const struct exporter *to, bool plain,
 		   bool quiet, uint64_t part_bytes, struct view *v,
 		   int (*open)(const char *path, struct reader **out))
@@ -66,7 +66,7 @@ static int take_format(const struct parsing *p, void *to, const char *value)
 	return opt->to ? 0 : options_bad(p, "not a format of --list", value);
 }
 
-/* A number of bytes, with K, M or G those of 1024 and its powers. */
+/* A number of bytes, or of KiB, MiB or GiB with K, M or G. */
 static int take_size(const struct parsing *p, void *to, const char *value)
 {
 	struct options *opt = to;

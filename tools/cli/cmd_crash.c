@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige crash: how a process died and what it did last, from its area or a core. The engine runs
- * it with --records, too, when a process dies that wants its records printed (ftrace_dump_on_oops).
+ * vestige crash: how a process died, and its last records, from its area or a core. The engine runs
+ * it with --records when a process with ftrace_dump_on_oops dies.
  * Tests: tests/engine/fire/crash.
  */
 #include <dirent.h>
@@ -47,7 +47,7 @@ static int number(const char *text, uint64_t *v)
 	return *text < '0' || *text > '9' || *end || errno ? -EINVAL : 0;
 }
 
-/* The area of the process that died last of those with an oops. */
+/* Find the area with the latest oops. */
 static int find_last(char path[PATH_MAX])
 {
 	struct areas_dir dir;
@@ -112,7 +112,7 @@ static int print_core(const char *path, const struct flags *f, uint64_t lines, s
 	return oops_records(area, 0, lines, o);
 }
 
-/* @pid: 0: @word is a core or an area; without a word the last process that died. */
+/* @pid: 0: @word is a core or an area; NULL: the last process that died with an oops. */
 static int print(int pid, const char *word, const struct flags *f, uint64_t lines, uint64_t tid,
 		 struct out *o)
 {

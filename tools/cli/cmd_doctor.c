@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige doctor: which functions of a program can be traced, which not, why, and what to do about
- * it. Uses the engine's own scan (inspect.h), so it shows exactly what recording will do. Tests:
- * tests/cli/test_doctor.py.
+ * vestige doctor: which functions of a program can be traced and which cannot, with reasons and
+ * remedies. It uses the engine's own scan (inspect.h), so it shows exactly the functions that a
+ * recording will have. Tests: tests/cli/test_doctor.py.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -82,7 +82,7 @@ static void print_function(struct names *names, uint32_t object, uint32_t offset
 		printf("    0x%x%s%s\n", offset, why ? ": " : "", why ? why : "");
 }
 
-/* An object that the engine leaves alone as a whole; NULL when it does not. */
+/* Why the engine does not trace any function of the object, a text; NULL: it does. */
 static const char *left_alone(const struct area_object *o)
 {
 	switch (o->status) {
@@ -97,7 +97,7 @@ static const char *left_alone(const struct area_object *o)
 	}
 }
 
-/* A system library of which nothing can be traced: it need not be built anew. */
+/* Is it a library of the system without traceable functions? The user need not rebuild it. */
 static bool is_system_library(const struct meta *m, uint32_t i)
 {
 	const char *path = meta_string(m, m->objects[i].path);
@@ -164,7 +164,9 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 	for (unsigned int r = NR_REASONS; r-- > 0;) {
 		if (!by_reason[r])
 			continue;
-		/* Where some of it was built with the flag the rest is seldom the user's own code. */
+		/*
+		 * If a part was built with the flag, the rest is usually not the user's own code.
+		 */
 		remedy = r == AREA_REFUSED_NO_NOPS && o->nr_from_table
 				 ? "start-up code, stubs, and files built without it (-v: names)"
 				 : reasons[r].remedy;
@@ -186,7 +188,7 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 					       : reasons[reason_of(&m->refused[r])].what);
 }
 
-/* The flags by which its functions can be traced; nothing if it is the usual one. */
+/* Print the flags by which the object's functions can be traced; no line for the usual flag. */
 static void print_hows(const struct meta *m, uint32_t i, struct names *names, const struct flags *f)
 {
 	uint32_t by_how[NR_HOWS + 1] = {0}, kept = 0, entry_only = 0;
@@ -220,7 +222,7 @@ static void print_hows(const struct meta *m, uint32_t i, struct names *names, co
 				       "uses its return address: no function_graph");
 }
 
-/* The functions of an object that was built without any flag: how each could be reached. */
+/* Print how calls of each function can be traced, for an object that was built without any flag. */
 static int print_unmodified(const char *path, const struct flags *f)
 {
 	struct unmodified u;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige dot`: the graph of calls for Graphviz; text/call_dot.c prints. Tests: tests/cli/test_dot.py. */
+/*
+ * `vestige dot`: the graph of calls for Graphviz; text/call_dot.c prints. Tests:
+ * tests/cli/test_dot.py.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +115,7 @@ static int add_recording(struct dot_graph *g, struct view *v, bool old)
 	return err;
 }
 
-/* The function of an address; the address itself where there is none. */
+/* The name of the function at an address; the address as text if there is none. */
 static const char *function_at(const struct elf_code *code, uint64_t addr, char buf[24])
 {
 	const struct elf_symbol *best = NULL;
@@ -157,7 +160,7 @@ static int read_lines(struct pvtrace *t, FILE *f, const char *path)
 	return t->nr ? 0 : fail(ENODATA, "%s is empty", path);
 }
 
-/* A program that is position-independent was loaded anywhere: the addresses themselves say where. */
+/* For a position-independent program: find the load address from the addresses, and subtract it. */
 static int move_lines(struct pvtrace *t, const char *program, const struct elf_code *code)
 {
 	uint64_t *seen = malloc(t->nr * sizeof(*seen)), bias;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige dump`: what a trace.dat holds besides records. Tests: tests/cli/test_dump.py. */
+/* `vestige dump`: the contents of a trace.dat other than records. Tests: tests/cli/test_dump.py. */
 #include "tools/cli/cmd.h"
 #include "tools/cli/pager.h"
 

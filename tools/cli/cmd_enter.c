@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* vestige enter: programs that know the kernel's tracefs, on a process. Tests: tests/tracefs/. */
+/*
+ * vestige enter: runs programs that only know the kernel's tracefs on a process. Tests:
+ * tests/tracefs/.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -46,7 +49,7 @@ static int run(const struct command *c, int argc, char **argv)
 	snprintf(pid_name, sizeof(pid_name), "%d", pid);
 	t = target_get(name ? name : pid ? pid_name : NULL, NULL, &err);
 	if (t) {
-		/* nothing of it may stay open: its owner is another one in a user namespace */
+		/* close all its files: in a user namespace their owner would be another user */
 		snprintf(found, sizeof(found), "%s", t->name);
 		target_put(t);
 		err = enter_run(found, argc ? argv : shell, &status);

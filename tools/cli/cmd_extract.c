@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige extract: a trace.dat of the records in a process's ring, while the process runs on, or of the
- * kernel's buffers. Tests: tests/cli/test_extract.py, tests/cli/test_control.py.
+ * vestige extract: writes a trace.dat of the records in a process's ring, while the process
+ * continues, or in the kernel's buffers. Tests: tests/cli/test_extract.py,
+ * tests/cli/test_control.py.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ static int take_buffer(struct target *t, const char *name, void *arg)
 	return err;
 }
 
-/* The program's stamps become the time of day. */
+/* Convert stamps to the time of day (--date). */
 static int set_date(const struct extract *x)
 {
 	struct reader *r = x->readers[0];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige flags: the flags by which the compiler at hand makes functions traceable. The compiler's
- * name and version are not looked at: a program of two files is built, and the engine scans the
- * result.
+ * vestige flags: finds the flags by which the user's compiler makes functions traceable. It does
+ * not use the compiler's name and version: it builds a program of two files, and the engine scans
+ * the result.
  *
- * In C++ both files have a function of which the linker keeps one (COMDAT), of different sizes, and
- * each begins with a function of its own: what g++ 12 with -fpatchable-function-entry cannot link.
+ * In C++ both files have the same COMDAT function, in different sizes, and each file begins with a
+ * function of its own: g++ 12 with -fpatchable-function-entry cannot link that.
  * Tests: tests/cli/test_flags.py.
  */
 #include <dirent.h>
@@ -32,7 +32,7 @@
 static const struct choice {
 	const char *compile, *link;
 	bool script;	    /* and with the linker script */
-	const char *remark; /* when this one it is */
+	const char *remark; /* printed if this choice works */
 } choices[] = {
 	{"-fpatchable-function-entry=6", "", false, NULL},
 	{"-fpatchable-function-entry=6", "", true, NULL},
@@ -64,7 +64,7 @@ static const struct {
 	 "__attribute__((noinline)) int own_too(int n) { return n + 2; }\n"
 	 "int other(int n) { return own_too(n) + shared(n); }\n"},
 };
-/* Of main, other, own, own_too and shared: what is left when the linker joins and inlines. */
+/* Of main, other, own, own_too and shared: how many remain if some are merged or inlined. */
 #define MIN_FUNCTIONS 3
 
 struct trial {
@@ -225,7 +225,7 @@ static int try(struct trial *t, const struct choice *c)
 		return 0;
 	nr = look(t);
 	if (nr == -ENOTSUP) {
-		/* linked with -static, which says nothing of the flag */
+		/* linked with -static: this is no result about the flag */
 		note("flags: not looked at by the engine: %s", fail_text());
 		return 1;
 	}
@@ -344,7 +344,7 @@ static int run_flags(const struct command *c, int argc, char **argv)
 		note("cannot make a folder in %s: set TMPDIR", tmp && *tmp ? tmp : "/tmp");
 		return CMD_FAILURE;
 	}
-	/* the compiler takes it: the folder goes all the same */
+	/* Ctrl-C ends the compiler; we still remove the folder */
 	signal(SIGINT, SIG_IGN);
 	found = find(&t);
 	remove_dir(t.dir);

@@ -11,7 +11,7 @@
 #include "tools/cli/view_flags.h"
 #include "tools/text/graph_tree.h"
 
-/* A program may have the name of its function: only what can be read is a recording. */
+/* Is the word a recording? A program may have the name of a function, so try to open it. */
 static bool is_recording(const char *word)
 {
 	struct stat st;
@@ -41,7 +41,7 @@ static int run(const struct command *c, int argc, char **argv)
 	status = options_parse(c, (void *[]){&v, &opt}, &argc, &argv);
 	if (status >= 0)
 		return status;
-	/* one word is a function, unless it names a recording; of two the second is the file */
+	/* one word is a function, unless it is a recording; of two words the second is the file */
 	if (argc > 2 || (argc == 2 && v.path))
 		return options_wrong(c, "one function and one file; one more is %s",
 				     argv[argc - 1]);

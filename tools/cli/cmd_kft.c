@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige kft`: a program, or a process that runs, traced as KFT's configuration says, into a log
- * of its form. All calls are recorded (of a list of functions those, and the triggers'); what the
- * configuration chooses of them is found when they are read (tools/kft/kft_run.h), so that triggers
- * and filters are exact whatever the program was built with. In a process the records are those of
- * an instance, `kft`. Tests: tests/cli/test_kft.py.
+ * `vestige kft`: traces a program or a live process by KFT's configuration, and writes a log in
+ * KFT's form. All calls are recorded (with a list of functions only these and the triggers'). The
+ * configuration's triggers and filters are applied when the records are read (tools/kft/kft_run.h),
+ * so they are exact for any program. In a process the records are in the instance `kft`. Tests:
+ * tests/cli/test_kft.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ struct options {
 	int pid;
 };
 
-/* Write the log of @v's records, which has it closed. */
+/* Write the log of the records of @v, and close @v. */
 static int write_log(struct view *v, const struct kft_config *config, const char *output,
 		     bool by_hand)
 {
@@ -58,7 +58,7 @@ static int write_log(struct view *v, const struct kft_config *config, const char
 		if (fd >= 0 && !is_stdout)
 			close(fd);
 	}
-	/* the log may have cost a long run: it is written in any case */
+	/* the run may have been long, so the log is written in any case */
 	if (!err)
 		err = kft_run_check_names(&run);
 	if (!err && !run.was_triggered)
@@ -130,7 +130,7 @@ static int run_program(const struct options *opt, struct kft_config *config, cha
 				      .options = {"context"}, /* what is in a signal handler */
 				      .nr_options = 1,
 				      .argv = argv};
-	if (config->watch_bytes) { /* its stacks have all functions */
+	if (config->watch_bytes) { /* a stack watch needs all functions */
 		add_pattern(&rec, 'e', WATCH_EVENT);
 		rec.rules[rec.nr_rules++] = (struct event_rule){
 			.events = WATCH_EVENT, .text = watch_filter(config, filter)};
@@ -163,7 +163,7 @@ static int write_filter(struct target *t, const struct kft_config *config)
 	for (size_t i = 0; i < 2 && !err; i++)
 		if (triggers[i])
 			err = control_write(t, "set_ftrace_filter", triggers[i], false);
-	/* all functions are recorded then: the names were written to see that they exist */
+	/* with a watch all functions are recorded: the names were only written to check them */
 	return err || (config->nr_functions && !config->watch_bytes)
 		       ? err
 		       : target_set(t, "set_ftrace_filter", "");

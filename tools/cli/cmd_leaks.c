@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige leaks`: the memory that a program has allocated and not released, by stack. Of a program
- * that it runs: at its end; of a process: now. Tests: tests/engine/tracers/kmemtrace.
+ * `vestige leaks`: the memory that a program has allocated and not released, by stack: for a
+ * program that it runs, at the end; for a live process, now. Tests: tests/engine/tracers/kmemtrace.
  */
 #include "tools/cli/cmd.h"
 
@@ -22,7 +22,7 @@
 struct options {
 	struct control_which which;
 	bool json;
-	unsigned long long bytes; /* one stack for each such number of bytes */
+	unsigned long long bytes; /* record one stack for this number of bytes */
 };
 
 static int print_file(struct target *t, const char *file, struct out *o)

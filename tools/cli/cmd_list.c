@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige list: the functions that can be traced, in the form of available_filter_functions.
- * Of a program and of an area they are the engine's own finding; a trace.dat holds names only.
+ * vestige list: the functions that can be traced, in the form of available_filter_functions. For a
+ * program or an area they come from the engine's scan; a trace.dat has only the names.
  * Tests: tests/cli/test_doctor.py.
  */
 #include <errno.h>
@@ -110,8 +110,8 @@ static int load_area(const char *path, struct meta **out)
 }
 
 /*
- * The process that has the area, if it is where `-P PID` would find it: it may have to look them up
- * first.
+ * Ask the process of the area, if `-P PID` finds it, to look for its functions, which it may not
+ * have done yet.
  */
 static bool ask_process(const struct meta *m)
 {
@@ -141,7 +141,10 @@ static int list_area(struct list *l, const char *path)
 	return err;
 }
 
-/* No tracer records a call of the engine or of the vdso; names we made up and stubs of the PLT. */
+/*
+ * Functions that are never traced: those of the engine and of the vdso, PLT stubs, and names of
+ * ours.
+ */
 static bool is_never_traced(const struct symbol *s)
 {
 	size_t n = strlen(s->name);

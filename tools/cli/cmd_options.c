@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige options`: what -O of `report` takes. Tests: tests/cli/test_dump.py, tests/cli/test_json.py. */
+/*
+ * `vestige options`: the values for -O of `report`. Tests: tests/cli/test_dump.py,
+ * tests/cli/test_json.py.
+ */
 #include "tools/cli/cmd.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige profile`: the command. text/profile_graph.c prints where the time went;
- * text/profile_hits.c, of function records, how often each function was called. Tests: tests/cli.
+ * `vestige profile`: the command. text/profile_graph.c prints the time of each function;
+ * text/profile_hits.c, for function records, the number of calls. Tests: tests/cli.
  */
 #include "tools/cli/cmd.h"
 #include "tools/cli/pager.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige ./prog args`: record it with function_graph into a file that vanishes, then show the
- * graph, on a terminal in a pager. The exit status is record's. Tests: tests/cli/test_views.py.
+ * `vestige ./prog args`: record it with function_graph into a temporary file, then show the graph,
+ * on a terminal in a pager. The exit status is record's. Tests: tests/cli/test_views.py.
  */
 #include "tools/cli/cmd.h"
 

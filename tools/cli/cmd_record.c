@@ -66,7 +66,7 @@ static int take_rule(const struct parsing *p, void *to, const char *value)
 				   value);
 	if (p->flag->letter == 'f' && last && !last->trigger &&
 	    last->events == opt->patterns[i - 1].text) {
-		/* for as long as this process */
+		/* not freed: used until this process ends */
 		if (asprintf(&both, "(%s)&&(%s)", last->text, value) < 0)
 			return options_bad(p, "there is no memory for it", value);
 		last->text = both;
@@ -96,7 +96,7 @@ static int take_ts_offset(const struct parsing *p, void *to, const char *value)
 	return errno ? options_bad(p, "it has more than 63 bits", value) : 0;
 }
 
-/* Are the stamps of now, and of a century to come, numbers that a file holds? */
+/* Do the stamps of now, and of a century from now, fit in a file? */
 static bool stamps_fit(const struct record_options *opt)
 {
 	int64_t now = (int64_t)time_ns(opt->date ? CLOCK_REALTIME : CLOCK_MONOTONIC), moved;
@@ -331,7 +331,7 @@ static const struct flag flags[] = {
 
 static const char prefix[] = "prog:";
 
-/* The kernel's rules move behind the program's. */
+/* Move the kernel's rules behind the program's. */
 static void part_rules(struct record_options *opt)
 {
 	struct event_rule kernel[RECORD_MAX_RULES];
@@ -385,7 +385,7 @@ static void part_events(struct record_options *opt)
 	opt->nr_patterns = kept;
 }
 
-/* Is anything of the kernel named that is recorded? */
+/* Does any flag name events of the kernel to record? */
 static bool records_kernel(const struct record_options *opt)
 {
 	for (unsigned int i = 0; i < opt->nr_kernel_events; i++)
@@ -402,7 +402,7 @@ static bool leaves_out(const char *word, const char *event)
 
 	if (!strcmp(word, "all") || !strcmp(word, "*") || !strcmp(word, event))
 		return true;
-	/* of lists no more is known */
+	/* lists are not compared further */
 	if (strchr(word, ',') || strchr(event, ','))
 		return false;
 	if (!fnmatch(word, event, 0))
@@ -414,8 +414,8 @@ static bool leaves_out(const char *word, const char *event)
 }
 
 /*
- * Of -e without -k: the event of it that a later -v -e takes away again where no event is left; NULL: some
- * event may be left, or none was wanted.
+ * Without -k: if later -v -e remove all events of -e, one of these events; NULL: some event may be
+ * left, or none was requested.
  */
 static const char *all_left_out(const struct record_options *opt)
 {
@@ -436,7 +436,7 @@ static const char *all_left_out(const struct record_options *opt)
 	return last;
 }
 
-/* The program's events that are not recorded get their `!`, each word of a list. */
+/* Put `!` in front of the program's events that are not recorded; in a list, of each word. */
 static int negate(struct record_options *opt)
 {
 	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
@@ -446,7 +446,7 @@ static int negate(struct record_options *opt)
 		if (!opt->patterns[i].negated)
 			continue;
 		text = event_names_word(text);
-		/* for as long as this process */
+		/* not freed: used until this process ends */
 		to = out = malloc(2 * strlen(text) + 2);
 		if (!out)
 			return fail(ENOMEM, "out of memory");
@@ -510,7 +510,7 @@ static const struct flag flight_flags[] = {
 	 0},
 	FLAGS_END};
 
-/* Processes that run without the engine get it. Return: 0, or an exit status. */
+/* Load the engine into processes that run without it. Return: 0, or an exit status. */
 static int attach_all(const struct record_options *opt)
 {
 	for (unsigned int i = 0; i < opt->nr_pids; i++) {
@@ -525,7 +525,7 @@ static int attach_all(const struct record_options *opt)
 	return 0;
 }
 
-/* -1: there is nothing wrong with --flight. */
+/* Check the flags of --flight. Return: -1: they are right; else the exit status. */
 static int check_flight(const struct command *c, const struct record_options *opt,
 			const struct flight_options *f)
 {
@@ -542,7 +542,10 @@ static int check_flight(const struct command *c, const struct record_options *op
 	return -1;
 }
 
-/* -1: go on. A recording that is sent has a temporary name until it has arrived. */
+/*
+ * Choose the output file. A recording that is sent has a temporary name until it has arrived.
+ * Return: -1 to go on; else the exit status.
+ */
 static int choose_output(const struct command *c, struct record_options *opt)
 {
 	static char sent[48];
@@ -599,7 +602,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "--ts-offset %" PRId64 ": it would move the stamps %s",
 				     opt.ts_offset_ns,
 				     opt.ts_offset_ns < 0 ? "below 0" : "beyond 63 bits");
-	/* our form of the records has the clock's stamps */
+	/* the native form has the clock's own stamps, which these flags change */
 	opt.no_native |= opt.date || opt.ts_offset_ns;
 	if (opt.native && (opt.file_version || opt.no_native))
 		return options_wrong(c, "--native writes no trace.dat: leave out %s",
@@ -634,7 +637,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return CMD_OURS;
 	}
 	opt.file_version = opt.file_version ? opt.file_version : 7;
-	/* where events are named, those are wanted, and calls only with -p */
+	/* if the user names events, calls are recorded only with -p */
 	for (unsigned int i = 0; i < opt.nr_patterns && !opt.tracer; i++)
 		if (opt.patterns[i].kind == 'e' && *opt.patterns[i].text != '!')
 			opt.tracer = "nop";

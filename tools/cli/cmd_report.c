@@ -35,7 +35,7 @@ struct options {
 	struct report_filter *filters;
 	struct words raw_events, plain_events, plugin_options;
 	uint64_t hz; /* --ts2secs before any -i */
-	bool out;    /* a -v was given: of the filters that follow */
+	bool out;    /* a -v was given: for the filters behind it */
 	const char *lists;
 	const char *format;
 	bool kernel_options; /* one of -O is the kernel's */
@@ -200,7 +200,7 @@ static int take_out(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
-/* -e, -f, ...: what is printed in place of records. */
+/* -e, -f, ...: print other data in place of records. */
 static int take_what(const struct parsing *p, void *to, const char *value)
 {
 	static const struct {
@@ -322,7 +322,7 @@ static int as_trace(const struct options *opt)
 	return ret;
 }
 
-/* What the kernel's text does not have. Return: the first of the flags that were given; NULL: none. */
+/* Return: the first given flag that is not possible with the kernel's text; NULL: there is none. */
 static const char *not_of_trace(const struct options *opt)
 {
 	const struct report_options *o = &opt->report;
@@ -353,7 +353,7 @@ static const char *option_at(const void *arg, size_t i)
 	return graph_option_name((unsigned int)i);
 }
 
-/* An option that the kernel does not have for function_graph. */
+/* Report a wrong option of the kernel's text. */
 static int no_option(const struct command *c, const char *value)
 {
 	char text[512] = "";
@@ -406,7 +406,7 @@ static int print(const struct command *c, struct options *opt)
 
 static int run(const struct command *c, int argc, char **argv)
 {
-	/* a name may hold blanks: neither text has quotes */
+	/* a name may contain blanks, as the text has no quotes */
 	struct options opt = {.keep = UINT32_MAX, .report.how = DEMANGLE_NONE};
 	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
 

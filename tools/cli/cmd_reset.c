@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vestige reset: the state a process starts in. Tests: tests/cli/test_control.py. */
+/* vestige reset: restores the initial state of a process. Tests: tests/cli/test_control.py. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,13 +45,16 @@ static const struct {
 
 /* The files that a kernel that is locked down refuses to write. */
 struct refused {
-	char names[256]; /* as many as there is room for */
+	char names[256]; /* cut if there are too many */
 	unsigned int nr;
 };
 
 static struct refused refused;
 
-/* A kernel has not all files, and one that is locked down refuses some: those stay. */
+/*
+ * Ignore errors of files that this kernel does not have, or refuses to write when it is locked
+ * down.
+ */
 static int without(const char *file, int err)
 {
 	size_t n = strlen(refused.names);
@@ -79,14 +82,16 @@ struct reset {
 	unsigned int nr; /* instances to be removed */
 };
 
-/* A system or an event of the kernel that is reset. */
+/* A system or an event of the kernel, to reset. */
 struct place {
 	struct target *t;
 	const char *path; /* its folder */
 	int err;
 };
 
-/* Remove the triggers of an event, as its file shows them: behind ` [` comes a histogram's state. */
+/*
+ * Remove the triggers of an event, as its file shows them: behind ` [` comes a histogram's state.
+ */
 static int remove_triggers(struct target *t, const char *path)
 {
 	struct target_text text;
@@ -162,7 +167,7 @@ static int reset(struct target *t, const char *name, void *arg)
 {
 	const struct reset *opt = arg;
 	bool kernel = opt->buffers.which.kernel;
-	/* a trigger that goes may leave an event switched on */
+	/* removing a trigger may leave an event switched on */
 	int err = kernel ? reset_kernel(t) : 0;
 
 	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes) && !err; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige restore`: a trace.dat of what a killed recorder left. Tests: tests/cli/test_restore.py. */
+/*
+ * `vestige restore`: makes a trace.dat of the files of a killed recorder. Tests:
+ * tests/cli/test_restore.py.
+ */
 #include "tools/cli/cmd.h"
 
 #include "tools/record/restore.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* vestige run: a program and all that it starts as a session. Tests:
- * tests/tracefs/test_sessions.py. */
+/*
+ * vestige run: runs a program, and all processes that it starts, as a session. Tests:
+ * tests/tracefs/test_sessions.py.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +17,7 @@
 #include "tools/record/launch.h"
 #include "tools/target/areas_dir.h"
 
-/* A folder of the mount beside those of processes. */
+/* Is it a valid name of a session? It is a folder of the mount, beside those of processes. */
 static bool is_name(const char *name)
 {
 	return *name && strlen(name) < sizeof(((struct launch *)0)->session) &&

@@ -33,7 +33,7 @@ static int run_record(const struct command *c, int argc, char **argv)
 	static const char *const events[] = {
 		"sched_switch", "sched_waking", "sched_wakeup_new", "sched_stat_runtime",
 		"lock",		"raw_syscalls", "files:descriptor"};
-	/* events that need the kernel's tracepoints are refused without privilege */
+	/* without privilege events that need the kernel's tracepoints are refused */
 	unsigned int nr = sizeof(events) / sizeof(*events);
 	static struct record_options opt;
 	int status;
@@ -95,7 +95,7 @@ static int show(const struct options *opt, enum sched_view view)
 	struct out o;
 	int ret = reader_open(opt->path ? opt->path : "trace.dat", &r);
 
-	/* of `record -k` it is the kernel that has the switches */
+	/* a recording of `record -k` has the switches in the kernel's buffer */
 	if (!ret)
 		ret = reader_join(r, &r);
 	if (ret)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige script: a recording, or a running process, through the hooks of a Python script. The work is
- * tools/api/python/vestige_trace.py's; this finds it and checks the flags. Tests: tests/cli/test_script.py.
+ * vestige script: calls the functions of a Python script for the records of a recording or a live
+ * process. tools/api/python/vestige_trace.py does the work; this finds it and checks the flags.
+ * Tests: tests/cli/test_script.py.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +28,7 @@ struct options {
 	size_t nr, room;
 };
 
-/* @word: malloced, NULL memory was short; is owned by @o. */
+/* Add a word. @word: malloced, owned by @o then; NULL: memory was short. */
 static int add_word(struct options *o, char *word)
 {
 	if (!word || ARRAY_ROOM(o->words, o->nr, o->room, 16)) {
@@ -116,7 +117,7 @@ static int check_flags(const struct command *c, const struct options *o, const s
 	return -1;
 }
 
-/* Beside this program, as in the build's folder, or where it is installed. */
+/* Find the module: in the build's folder beside this program, or where it is installed. */
 static int find_module(char *path, size_t room)
 {
 	char self[PATH_MAX];
@@ -156,7 +157,7 @@ static int execute(struct options *o, const char *input, int argc, char **argv)
 
 		if (!words)
 			return fail(ENOMEM, "out of memory");
-		/* a Ctrl-C waits until the module can end as it should */
+		/* block Ctrl-C until the module can handle it */
 		sigemptyset(&interrupt);
 		sigaddset(&interrupt, SIGINT);
 		sigprocmask(SIG_BLOCK, &interrupt, &before);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige set: write a control file, as `echo TEXT > FILE` in a tracefs, or with trace-cmd's flags
- * all that they set. Tests: tests/cli/test_control.py, tests/cli/test_settings.py.
+ * vestige set: writes a control file, as `echo TEXT > FILE` in a tracefs, or applies trace-cmd's
+ * flags.
+ * Tests: tests/cli/test_control.py, tests/cli/test_settings.py.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige share`: a recording that may be given to others. Tests: tests/cli/test_share.py. */
+/*
+ * `vestige share`: makes a copy of a recording that can be given to others. Tests:
+ * tests/cli/test_share.py.
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -15,8 +15,8 @@
 struct show {
 	bool pipe, snapshot, name;
 	unsigned int cpu;
-	const char *file;  /* of a flag that names it */
-	const char *event; /* whose file it is; NULL: the target's */
+	const char *file;  /* the file of a flag */
+	const char *event; /* the event that has the file; NULL: it is the target's */
 };
 
 static int print(struct target *t, const char *file, struct out *o)

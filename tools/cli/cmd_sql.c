@@ -17,7 +17,7 @@
 #include "tools/text/json.h"
 #include "tools/view/sql.h"
 
-#define WIDTH_ROWS 200u /* that say how wide the columns are */
+#define WIDTH_ROWS 200u /* the width of columns is found from these first rows */
 #define MAX_WIDTH  60u
 
 struct options {
@@ -46,7 +46,7 @@ static const struct flag flags[] = {
 	 offsetof(struct options, tables)},
 	FLAGS_END};
 
-/* An answer on its way out. */
+/* A result that is being printed. */
 struct answer {
 	const struct options *opt;
 	struct out o;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* vestige stack: the deepest stack that was seen (stack_trace). Tests: tests/cli/test_kernel.py. */
+/*
+ * vestige stack: prints the deepest stack that the stack tracer has found. Tests:
+ * tests/cli/test_kernel.py.
+ */
 #include <errno.h>
 
 #include "tools/base/fail.h"

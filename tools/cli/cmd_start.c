@@ -19,7 +19,10 @@ static int write_one(void *arg, struct target *t, const char *path, const char *
 	return control_write(t, path, text, truncate);
 }
 
-/* The process's own program is one whose calls cannot be wrapped; the line of an object names it. */
+/*
+ * Warn if calls of the program's own file cannot be wrapped. A line of vestige_status has the
+ * object.
+ */
 static void warn_without_graph(struct target *t)
 {
 	struct target_text status;
@@ -38,8 +41,8 @@ static void warn_without_graph(struct target *t)
 }
 
 /*
- * A process whose tracer is on and has nothing to trace; an object that it loads may have functions.
- * Functions that an instance traces are in enabled_functions of the process alone.
+ * Warn if the tracer is on but has no function to trace; an object that is loaded later may have
+ * some. Only the process, not an instance, has enabled_functions with the functions of instances.
  */
 static void warn_without_functions(struct target *t)
 {
@@ -76,7 +79,7 @@ static int switch_on(void *arg, struct target *t)
 	return err;
 }
 
-/* Without -e and -p: function, in a process. In front of its -B, if it has one. */
+/* Without -e and -p, set the tracer function in a process, in front of a -B if there is one. */
 static void add_default(struct settings *s)
 {
 	for (unsigned int i = 0; i < s->nr; i++)

@@ -19,7 +19,7 @@ struct flags {
 struct stat_of {
 	struct control_buffers buffers;
 	struct flags flags;
-	unsigned int nr; /* that were printed */
+	unsigned int nr; /* number of settings printed */
 	struct json j;	 /* of --json */
 };
 
@@ -102,7 +102,7 @@ static void each_event(struct target *t, const char *system, const char *file,
 	free(names);
 }
 
-/* What a filter or trigger file holds: NULL nothing. A filter with an error has several lines. */
+/* The value in a filter or trigger file; NULL: none. A filter with an error has several lines. */
 static char *value_of(char *text)
 {
 	while (*text == '#')
@@ -134,7 +134,7 @@ static void put_trigger(const char *system, const char *event, char *text, void 
 	put_value("Triggers", system, event, text, arg);
 }
 
-/* What is printed of the events that are on. */
+/* The state for printing the events that are on. */
 struct enabled {
 	const char *title;
 	bool any, any_of_system;
@@ -161,8 +161,8 @@ static void put_enabled(const char *system, const char *event, char *text, void 
 }
 
 /*
- * The systems whose file enable begins with @state: by name, or those of their events that are on.
- * A trigger alone makes that X, too. Return: whether there is one.
+ * Print the systems whose file enable begins with @state: by name; for X, their events that are on.
+ * A trigger alone makes a system X, too. Return: whether there is any.
  */
 static bool put_systems(struct target *t, char state, const char *title)
 {
@@ -234,7 +234,7 @@ static void put_cpu_buffers(struct target *t)
 	}
 }
 
-/* Not of a buffer that is small because nothing has used it. */
+/* Print the sizes of the buffers, except of a buffer that is small because it was never used. */
 static void put_buffers(struct target *t)
 {
 	char *size = text_of(t, "buffer_size_kb");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige stream: start and show -p in one, and all is put back at the end. The kernel's records come
- * from an instance of ours. Tests: tests/cli/test_stream.py.
+ * vestige stream: start and show -p in one command; all settings are restored at the end. The
+ * kernel's records come from an instance of ours. Tests: tests/cli/test_stream.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,10 @@ static struct stream {
 	sigset_t mask;
 } st;
 
-/* An option as a file of its own, which can be put back. A tracer's options are there with it. */
+/*
+ * Write an option by its file in options/, which can be restored. A tracer's options are there only
+ * with it.
+ */
 static int write_option(struct target *t, const char *option)
 {
 	bool off = !strncmp(option, "no", 2);
@@ -72,7 +75,7 @@ static bool program_ended(void)
 	return !launch_process_runs(&st.program);
 }
 
-/* Without -e and -p: function, in a process. The kernel's settings are an instance's. */
+/* Add defaults: without -e and -p the tracer function, in a process; for the kernel an instance. */
 static int complete(struct settings *s)
 {
 	bool any = s->which.kernel;
@@ -92,7 +95,10 @@ static int complete(struct settings *s)
 	return 0;
 }
 
-/* A program that the kernel's records are shown of is not traced itself, and is held until then. */
+/*
+ * With -k the program is not traced itself: start it and hold it until the kernel's records are
+ * shown.
+ */
 static int hold_program(char **argv)
 {
 	int go[2];

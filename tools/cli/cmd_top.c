@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige top: which functions run how often and how long, live. The engine's function profiler (the
- * kernel's, with -k) counts calls and hist triggers count events; nothing is recorded. All that is
- * changed for it is put back at the end, and after a kill by `vestige clean` (target/borrowed.h).
+ * vestige top: the number of calls and the times of functions, live. The engine's function profiler
+ * (the kernel's, with -k) counts calls and hist triggers count events; there are no records. All
+ * changed settings are restored at the end, or after a kill by `vestige clean` (target/borrowed.h).
  * Tests: tests/cli/test_top.py. Costs: bench rows of `top`.
  */
 #include <errno.h>
@@ -28,7 +28,7 @@
 #include "tools/text/out.h"
 
 #define MAX_WORDS 64u
-/* Of a CPU at most: a hist of few rows is read in no time. Older kernels have `cpu`. */
+/* By CPU, so the hist has few rows and is read fast. Older kernels have `cpu`. */
 static const char *const triggers[] = {"hist:keys=common_cpu", "hist:keys=cpu",
 				       "hist:keys=common_pid"};
 #define NR_TRIGGERS (sizeof(triggers) / sizeof(*triggers))
@@ -116,7 +116,10 @@ static bool matches(const char *pattern, const char *system, const char *name)
 	       !fnmatch(pattern, system, 0) || !fnmatch(pattern, name, 0);
 }
 
-/* A kernel without hist triggers: the event is on in a small buffer of its own, whose records count. */
+/*
+ * For a kernel without hist triggers: switch the event on in a small instance, and count its
+ * records.
+ */
 static int count_in_own(struct top *top, struct counted *c, const char *event)
 {
 	char instance[48], path[320];
@@ -196,7 +199,7 @@ static int count_matching(struct top *top, unsigned int target, char *names, con
 			continue;
 		found = true;
 		err = count_event(top, target, line);
-		/* one that may not be counted is no reason to count none of a system */
+		/* skip an event that cannot be counted, but count the others of the system */
 		if (err == -EINVAL || err == -ENOENT)
 			err = 0;
 	}
@@ -306,7 +309,7 @@ static void close_all(struct top *top)
 	free(top->counted);
 }
 
-/* The hits of a hist file, and those that had no room in it. */
+/* The hits in a hist file, with the dropped ones. */
 static uint64_t hits_of(const char *text)
 {
 	static const char *const titles[] = {"Hits: ", "Dropped: "};
@@ -447,7 +450,7 @@ static int run_top(struct top *top)
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
-	signal(SIGPIPE, SIG_IGN); /* settings are to be put back */
+	signal(SIGPIPE, SIG_IGN); /* so that settings are restored */
 	err = open_all(top);
 	if (!err)
 		err = top_turn(top, NULL);

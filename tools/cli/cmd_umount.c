@@ -15,7 +15,10 @@
 #include "tools/cli/control.h"
 #include "tools/mount/mount.h"
 
-/* As a user: by the helper, which may. Return: 0 or -errno with fail() set. */
+/*
+ * For a user: unmount by the helper fusermount3, which is set-user-id root. Return: 0 or -errno
+ * with fail() set.
+ */
 static int by_helper(const char *path, bool lazy)
 {
 	int status;

@@ -90,7 +90,7 @@ static void follow(struct view_server *s, struct shown *shown, const sigset_t *s
 
 static int say_address(const struct view_server *s)
 {
-	/* the token is for a person at the terminal, and not for a log */
+	/* the token must be printed on a terminal only, not into a log */
 	if (isatty(STDOUT_FILENO))
 		printf("Open %s\nor   file://%s in a browser. Ctrl-C ends it.\n",
 		       view_server_address(s), view_server_file(s));
@@ -164,13 +164,13 @@ static int serve(struct shown *shown, const struct options *opt)
 	if (!err)
 		err = alone ? serve_file(alone, &how, whole && !opt->no_index, &set)
 			    : serve_target(shown, &how, &set);
-	/* such as the thread that reads sends after an error, and a second Ctrl-C */
+	/* such as the SIGTERM of the reading thread after an error, or a second Ctrl-C */
 	signals_drop(&set);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return err;
 }
 
-/* With --record, the words behind `--`; they are taken from the others. Else NULL. */
+/* With --record: the words behind `--`, which are removed from @argv. Else NULL. */
 static char **take_program(int *argc, char **argv)
 {
 	bool record = false;
@@ -178,7 +178,7 @@ static char **take_program(int *argc, char **argv)
 	for (int i = 1; i < *argc; i++) {
 		size_t n = strlen(argv[i]);
 
-		/* it may be cut, as each long name */
+		/* it may be abbreviated, as each long name */
 		record |= n > 2 && !strncmp(argv[i], "--record", n);
 		if (strcmp(argv[i], "--"))
 			continue;

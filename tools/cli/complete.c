@@ -60,7 +60,7 @@ static void put_flags(const struct completion *c)
 	size_t table;
 
 	while ((f = next_flag(c->command, f, &table))) {
-		/* of a flag with a name the letter is no news */
+		/* if the flag has a name, its letter is not offered */
 		if (f->name)
 			snprintf(text, sizeof(text), "--%s", f->name);
 		else
@@ -172,7 +172,7 @@ static void put_control_files(const struct completion *c)
 	target_put(t);
 }
 
-/* Those that `vestige options` prints. */
+/* The options that `vestige options` prints. */
 static void put_text_options(const struct completion *c)
 {
 	static const char prefix[] = "  option:\t";
@@ -194,7 +194,7 @@ static void put_text_options(const struct completion *c)
 	free(text.at);
 }
 
-/* A value by its words, or by what the help calls it. */
+/* Complete a flag's value by its list of words, or by its name in the help. */
 static void put_value(const struct completion *c, const struct flag *f)
 {
 	const char *kind = f->value;
@@ -252,7 +252,7 @@ static void put_word(const struct completion *c)
 	}
 }
 
-/* The flag of a word that is one whole flag, whose value is the next word; NULL. */
+/* The flag that @word is, if its value is the next word; else NULL. */
 static const struct flag *flag_of(const struct command *c, const char *word)
 {
 	const struct flag *f = NULL;

@@ -104,7 +104,7 @@ static int get(struct target **t, const char *name, const char *instance)
 	return *t ? 0 : err;
 }
 
-/* Make the instance in @top, which is given back, and open it. */
+/* Make an instance in @top and open it. @top is released. */
 static int make_instance(struct target **t, struct target *top, const char *instance)
 {
 	int err = top->ops->mkdir(top, instance);
@@ -244,7 +244,7 @@ int control_buffers_run(const struct control_buffers *b,
 	return cmd_end(a.err || !b->all ? a.err : act_on_all(&a));
 }
 
-/* Files whose words have to be in the list of another one, by the end of their paths. */
+/* Files whose words must be in the list of another file; by the end of their paths. */
 static const struct {
 	const char *file, *wrong, *list;
 } lists[] = {

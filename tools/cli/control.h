@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the commands on a target: their flags, and their messages at the end. */
+/* Shared by the commands that work on a target: flags, opening, error messages. */
 #ifndef VESTIGE_TOOLS_CONTROL_H
 #define VESTIGE_TOOLS_CONTROL_H
 
@@ -10,8 +10,8 @@
 #include "tools/text/out.h"
 
 /*
- * control_print() - print @print's text on stdout. If the reader goes away, that is no error: 0.
- * Return: what @print returned, or -errno with fail() set.
+ * control_print() - print the text that @print makes of @file to stdout. If the reader of stdout
+ * goes away, that is no error: 0. Return: the result of @print, or -errno with fail() set.
  */
 int control_print(struct target *t, int (*print)(struct target *t, const char *file, struct out *o),
 		  const char *file);
@@ -24,36 +24,37 @@ struct control_which {
 };
 
 /*
- * control_open() - the target that is meant, as target_get().
- * @make: an instance that is not there is made first.
- * Return: 0 and *@t, to be given back with target_put(); or -errno with fail() set.
+ * control_open() - open the target, as target_get().
+ * @make: make the instance if it is not there.
+ * Return: 0 and *@t, to be released with target_put(); or -errno with fail() set.
  */
 int control_open(struct target **t, const struct control_which *w, bool make);
 
 /*
- * control_open_attached() - the same with the instance made; a process that runs without the engine
- * gets it.
+ * control_open_attached() - the same; the instance is made, and the engine is loaded into a process
+ * that runs without it.
  */
 int control_open_attached(struct target **t, const struct control_which *w);
 
 /*
- * control_open_file() - the same for a file by its path: of `instances/NAME/FILE` it opens the
- * instance. @file: on success the file's name there.
+ * control_open_file() - open the target for a file. @file: a path; for `instances/NAME/FILE` the
+ * instance is opened, and @file is set to FILE.
  */
 int control_open_file(struct target **t, const struct control_which *w, const char **file);
 
 /*
- * control_words() - the command that prints control file @list of the target: `vestige get -k
- * available_events`. @to: room for @bytes of it. Return: @to.
+ * control_words() - write the command that prints control file @list of the target, for messages:
+ * `vestige get -k available_events`. @to: gets it, cut to @bytes. Return: @to.
  */
 const char *control_words(const struct target *t, const char *list, char *to, size_t bytes);
 
-/* control_is_empty() - is a control file there, without a line? */
+/* control_is_empty() - does a control file exist, and is it without lines? */
 bool control_is_empty(struct target *t, const char *file);
 
 /*
- * control_write() - target_write() of a text that the user gave: after EINVAL the line of fail()
- * also names the right word where one is near, or the file that lists them. Return: as target_write().
+ * control_write() - target_write() of a text from the user. After EINVAL the line of fail() also
+ * has a similar word that is valid, or the file that lists the valid words. Return: as
+ * target_write().
  */
 int control_write(struct target *t, const char *path, const char *text, bool truncate);
 
@@ -62,21 +63,21 @@ extern const struct flag control_flags[];
 
 #define CONTROL_MAX_BUFFERS 64u
 
-/* The buffers of one target that a command is about. */
+/* The buffers of one target that a command works on. */
 struct control_buffers {
 	struct control_which which; /* without an instance */
 	unsigned int nr;
 	const char *names[CONTROL_MAX_BUFFERS];
-	bool all; /* each instance that there is */
-	bool top; /* the target itself, besides the others */
+	bool all; /* all instances */
+	bool top; /* the target itself, too */
 };
 
 /* -P, -k and -B, which may be repeated, of a struct control_buffers. */
 extern const struct flag control_buffers_flags[];
 
 /*
- * control_buffers_run() - open each of the buffers in turn and call @act with it. Without -B, all
- * and top it is the target itself. @name: NULL, or the instance that it is.
+ * control_buffers_run() - open each of the buffers in turn and call @act with it; without -B, `all`
+ * and `top` only the target itself. @name: the instance's; NULL: it is the target itself.
  * Return: the exit status.
  */
 int control_buffers_run(const struct control_buffers *b,
@@ -89,8 +90,8 @@ int control_take_pid(const struct parsing *p, void *to, const char *value);
 extern const struct flag control_pid_flags[];
 
 /*
- * control_pid() - the one process that is named, by -P or by the only word.
- * @pid: what -P gave, 0 without it; on success the process.
+ * control_pid() - the process that the user names, by -P or by the only word.
+ * @pid: the value of -P, 0 without it; set to the process.
  * Return: 0; or the exit status, and the error is printed.
  */
 int control_pid(const struct command *c, int argc, char **argv, int *pid);

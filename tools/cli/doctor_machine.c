@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See doctor_machine.h. One row of `checks` a thing; it fills in how it is, and returns whether that
- * is all that could be. Tests: tests/cli/test_doctor.py.
+ * See doctor_machine.h. The table `checks` has a row for each thing. A check fills in its state,
+ * and returns whether that is the best possible. Tests: tests/cli/test_doctor.py.
  */
 #include "tools/cli/doctor_machine.h"
 
@@ -30,7 +30,7 @@
 
 struct state {
 	char is[160];
-	bool denied; /* it may be there, but this user may not see or use it */
+	bool denied; /* this user has no permission to see or use it */
 };
 
 static void say(struct state *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -180,7 +180,10 @@ static bool check_clock(struct state *s)
 	return !strcmp(name, "tsc") || !strcmp(name, "arch_sys_counter");
 }
 
-/* Without it the engine in a program that LD_PRELOAD starts stays silent, and makes nothing. */
+/*
+ * Without the folder the engine in a program that is started with LD_PRELOAD makes no area,
+ * silently.
+ */
 static bool check_areas(struct state *s)
 {
 	struct areas_dir dir;
@@ -262,9 +265,9 @@ static bool check_maps(struct state *s)
 static const struct {
 	const char *name;
 	bool (*check)(struct state *s);
-	const char *missing; /* what is missing where it is less than could be */
+	const char *missing; /* the effect, if the state is not the best possible */
 	const char *remedy;
-	const char *permission; /* what to do instead where the user lacks it */
+	const char *permission; /* the remedy, if the user lacks permission */
 } checks[] = {
 	{"privileges", check_user, "the kernel's events (-k) and other users' processes",
 	 "run vestige as root"},

@@ -47,7 +47,7 @@ int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
-	/* a reader that goes is an end as any other: the caller has settings to put back */
+	/* if the reader of stdout goes away, return as usual: the caller must restore settings */
 	sigaction(SIGPIPE, &ignore, &before);
 	while (!o.err) {
 		n = t->ops->pipe_read(pipe, text, sizeof(text), rest, has_ended);

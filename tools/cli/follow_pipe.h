@@ -8,14 +8,14 @@
 #include "tools/target/target.h"
 
 /*
- * follow_pipe() - print what comes until it ends, Ctrl-C or SIGTERM, which is no failure; what is
- * printed is consumed. Once in this process.
- * @cpu: UINT32_MAX all. @over: asked when nothing is there; true: what comes at once is printed, and it
- * ends. NULL: never. Return: 0 or -errno with fail() set.
+ * follow_pipe() - print and consume records until the pipe ends, or until Ctrl-C or SIGTERM, which
+ * is no failure. To be called once in a process.
+ * @cpu: UINT32_MAX: all. @over: called when there are no records; true: print the records that are
+ * there at once, then end; NULL: never. Return: 0 or -errno with fail() set.
  */
 int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void));
 
-/* The signal that ended it; 0: none did. */
+/* The signal that ended follow_pipe(); 0: none. */
 int follow_pipe_signal(void);
 
 #endif

@@ -118,7 +118,7 @@ static int put_functions(struct list *s)
 	return 0;
 }
 
-/* Those of all tracers, too, which trace_options leaves out. */
+/* Print an option. The folder options/ has those of all tracers, too; trace_options does not. */
 static int put_option(void *arg, const char *name, bool is_dir)
 {
 	struct list *s = arg;
@@ -160,7 +160,9 @@ static int put_instances(struct list *s)
 	return err;
 }
 
-/* Why tracers are absent: lines `no tracer NAME: REASON` of vestige_absent, or of vestige_status. */
+/*
+ * Why tracers are absent: lines `no tracer NAME: REASON` of vestige_absent, or of vestige_status.
+ */
 static int put_absent(struct list *s)
 {
 	static const char prefix[] = "no tracer ";
@@ -229,7 +231,7 @@ static int put_clocks(struct list *s)
 	return put_file(s, "trace_clock");
 }
 
-/* What @put prints, as an array: of its lines, or of its words. */
+/* Print the output of @put as an array: of its lines, or of its words. */
 static int put_array(struct list *s, struct json *j, const char *name, int (*put)(struct list *s),
 		     const char *between)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige list` of a target: what trace-cmd list shows of the kernel. */
+/* `vestige list` of a target: the same lists that trace-cmd list prints of the kernel. */
 #ifndef VESTIGE_TOOLS_LIST_TARGET_H
 #define VESTIGE_TOOLS_LIST_TARGET_H
 
@@ -17,10 +17,10 @@ struct list_target {
 	const char *regex;	/* of events or functions; NULL: all */
 };
 
-/* Whether it asks for something of a target or of the machine. */
+/* Whether any list of a target or of the machine was requested. */
 bool list_target_any(const struct list_target *l);
 
-/* Print it, a part after the other. Return: 0 or -errno with fail() set. */
+/* Print the requested lists, one after the other. Return: 0 or -errno with fail() set. */
 int list_target(const struct control_which *which, const struct list_target *l);
 
 #endif

@@ -14,7 +14,7 @@
 #include "tools/cli/trace_cmd_flags.h"
 
 /* clang-format off */
-/* By what they are for; the help has them in this order, below the headings of groups[]. */
+/* Grouped by purpose: the help has them in this order, below the headings of groups[]. */
 static const struct command *const commands[] = {
 	&command_record, &command_run, &command_leaks, &command_kft, &command_listen, &command_recover,
 	&command_restore,
@@ -115,7 +115,10 @@ static int unknown(const char *what, const char *name,
 	return CMD_USAGE;
 }
 
-/* A command of trace-cmd that is not here, by the table's row of its first flag. */
+/*
+ * Report an unknown command; for one of trace-cmd's that we do not have, with the text of its table
+ * row.
+ */
 static int unknown_command(const char *name)
 {
 	const struct trace_cmd_flag *f = trace_cmd_flags;

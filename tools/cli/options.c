@@ -120,7 +120,7 @@ static int take(struct parser *r, const struct flag *f, size_t table, const char
 	return 0;
 }
 
-/* A flag that trace-cmd's command of that name has. */
+/* The row of a flag that trace-cmd's command of that name has and ours has not; NULL: none. */
 static const struct trace_cmd_flag *find_trace_cmds(const struct parser *r)
 {
 	const struct trace_cmd_flag *f = trace_cmd_flags;
@@ -190,8 +190,8 @@ static int parse_letters(struct parser *r, const char *letters)
 }
 
 /*
- * The flag of that name, or the only one that begins with it; of several NULL, and the error is
- * printed.
+ * The flag of that name, or the only one that begins with it. If there are several: NULL, and the
+ * error is printed.
  */
 static const struct flag *find_long(struct parser *r, const char *name, size_t n, size_t *table,
 				    bool *reported)
@@ -248,7 +248,7 @@ static int parse_long(struct parser *r, const char *name)
 	return err ? err : -1;
 }
 
-/* Does the command print what a person reads? */
+/* Does the command print text for a person, so that it has the flags of pager.h? */
 static bool prints(const struct command *c)
 {
 	for (size_t t = 0; c->flags && c->flags[t]; t++)
@@ -281,7 +281,7 @@ int options_parse(const struct command *c, void *const *to, int *argc, char ***a
 		words[nr++] = word;
 		r.at++;
 	}
-	/* what is left is words; they move down to where those before them are */
+	/* the rest are words; move them behind the words before */
 	while (r.at < r.argc)
 		words[nr++] = r.argv[r.at++];
 	words[nr] = NULL;
@@ -296,8 +296,8 @@ int options_parse(const struct command *c, void *const *to, int *argc, char ***a
 }
 
 /*
- * Put @text into lines, from column @column on, which the first one has reached. A newline is a
- * blank, but before another or a blank it ends a paragraph.
+ * Print @text, broken into lines that begin at @column; the first line is there already. A newline
+ * counts as a blank, but before a newline or a blank it ends a paragraph.
  */
 static void put_wrapped(const char *text, size_t column)
 {
@@ -347,7 +347,7 @@ static int flag_text(const struct flag *f, char *out, size_t room)
 			f->name ? f->name : "", f->value ? " " : "", f->value ? f->value : "");
 }
 
-/* Each flag by itself where all of them have room in a line. */
+/* Print the usage line. It has each flag if all of them fit. */
 static void put_usage(const struct command *c)
 {
 	char text[COLUMNS * 4] = "";

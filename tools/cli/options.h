@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flags of all commands: one parser, one wording of errors, and the help text from the same
- * rows.
+ * The flags of all commands: one parser, the same error messages, and the help text from the same
+ * tables.
  *
  *	-x  -xVALUE  -x VALUE  --name  --name=VALUE  --name VALUE
  *
- * Switches of one letter may be together (-av), and a long name may be cut where it is still the
- * only one. `--` ends the flags. Flags may be behind words, unless the words are a program and
+ * Switches of one letter may be together (-av). A long name may be abbreviated if that is
+ * unambiguous. `--` ends the flags. Flags may be behind words, unless the words are a program and
  * its arguments.
  */
 #ifndef VESTIGE_TOOLS_OPTIONS_H
@@ -28,13 +28,12 @@ struct parsing {
 struct flag {
 	char letter;	   /* 0: it has none */
 	const char *name;  /* of --NAME; NULL: it has none */
-	const char *value; /* what its value is called in the help; NULL: it is a switch */
+	const char *value; /* the name of its value in the help; NULL: it is a switch */
 	const char *help;  /* a paragraph, which is broken into lines where it is printed */
 	/*
-	 * Takes the flag. @to: given to options_parse() for its table. @value: NULL of a switch.
-	 * Return: 0, or what options_bad() returned. NULL: the switch is a bool, the value a const
-	 * char *, at
-	 * @offset of @to.
+	 * Takes the flag. @to: from options_parse(), for its table. @value: NULL for a switch.
+	 * Return: 0, or the result of options_bad(). If take is NULL, a bool (of a switch) or a
+	 * const char * is stored at `offset` of @to.
 	 */
 	int (*take)(const struct parsing *p, void *to, const char *value);
 	size_t offset;
@@ -51,13 +50,13 @@ struct flag {
 struct command {
 	const char *name;
 	const char *words;    /* behind the flags in the usage line: "[FILE]"; "": none */
-	const char *no_words; /* the error of a word where there are none; NULL: the usual */
+	const char *no_words; /* the error for a word if none is allowed; NULL: the usual */
 	const char *what;     /* one line for `vestige --help` */
 	const char *help;     /* below the usage line; ends with a newline */
 	const struct flag *const *flags; /* tables of them, the last NULL; NULL: there are none */
 	const char *more;		 /* below the flags; NULL */
 	bool runs_program;		 /* the first word ends the flags */
-	bool keeps_dashes;		 /* a `--` in front of all words is one of them */
+	bool keeps_dashes;		 /* a `--` in front of all words is kept as a word */
 	int usage_status;		 /* exit status of a wrong flag; 0: CMD_USAGE */
 	const struct command *const
 		*subs; /* commands named by the next word, NULL behind; NULL: none */
@@ -66,10 +65,10 @@ struct command {
 
 /*
  * options_parse() - take the flags of a command.
- * @to: for each of its tables what its flags are stored in.
- * @argc, @argv: the command's; on success the words that are left, and NULL behind them. Borrowed.
- * Return: -1 to go on, else the exit status: 0 the help was printed; of a wrong flag, or of a word
- * where the command has none, the error was.
+ * @to: for each of its tables the object in which its flags are stored.
+ * @argc, @argv: the command's; on success the remaining words, ended by NULL. Borrowed.
+ * Return: -1 to go on; else the exit status: 0: the help was printed; else an error was printed,
+ * for a wrong flag or for a word if the command takes none.
  */
 int options_parse(const struct command *c, void *const *to, int *argc, char ***argv);
 
@@ -77,12 +76,12 @@ int options_parse(const struct command *c, void *const *to, int *argc, char ***a
 int options_bad(const struct parsing *p, const char *what, const char *value);
 
 /*
- * Report any other error in the words, with the way to the help. Return: the exit status.
+ * Report any other error in the words, with a hint to the help. Return: the exit status.
  */
 int options_wrong(const struct command *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A number from 1 to @max. Return: whether it is one. */
+/* Parse a number from 1 to @max. Return: whether it is one. */
 bool options_number(const char *text, unsigned long long max, unsigned long long *n);
 
 /*

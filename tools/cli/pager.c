@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See pager.h. Up to two processes stand between us and the terminal: one of ours that paints the
- * lines, and the pager behind it. The printers know neither. Tests: tests/cli/test_pager.py, test_views.py.
+ * See pager.h. Up to two processes are between us and the terminal: one of ours that colours the
+ * lines, and then the pager. The code that prints does not know of them. Tests:
+ * tests/cli/test_pager.py, test_views.py.
  */
 #include "tools/cli/pager.h"
 
@@ -19,7 +20,7 @@
 #include "tools/cli/cmd.h"
 #include "tools/text/paint.h"
 
-#define LINE_BYTES 65536u /* a longer one is not painted */
+#define LINE_BYTES 65536u /* a longer line is not coloured */
 
 static struct {
 	bool no_pager;
@@ -96,7 +97,7 @@ static bool wants_colour(bool tty)
 	return tty && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* NULL: there is none. */
+/* The command of the pager; NULL: there is none. */
 static const char *pager_command(void)
 {
 	const char *command = getenv("VESTIGE_PAGER");
@@ -106,7 +107,7 @@ static const char *pager_command(void)
 	if (!command) {
 		const char *term = getenv("TERM");
 
-		/* less asks first on a terminal that can do nothing */
+		/* on a dumb terminal less waits for a key first */
 		command = term && strcmp(term, "dumb") && cmd_is_program("less") ? "less" : "";
 	}
 	return *command && strcmp(command, "cat") != 0 ? command : NULL;
@@ -157,7 +158,10 @@ static void paint(void)
 	_exit(out_end(&o) ? 1 : 0);
 }
 
-/* A process that reads what stdout gets from now on; without @command it paints. Return: its id; 0: none. */
+/*
+ * Start a process that reads our stdout from now on: the pager @command, or with NULL the one that
+ * colours lines. Return: its pid; 0: none was started.
+ */
 static pid_t put_behind(const char *command)
 {
 	int fds[2];
@@ -172,12 +176,12 @@ static pid_t put_behind(const char *command)
 		close(fds[1]);
 		close(pager.stdout_was);
 		if (!command) {
-			/* what is written before a Ctrl-C is shown */
+			/* on Ctrl-C it must still show the output so far */
 			signal(SIGINT, SIG_IGN);
 			paint();
 		}
 		signal(SIGPIPE, SIG_DFL);
-		/* quit when it fits the screen, colours as they are, no clearing */
+		/* F: quit if the output fits the screen; R: colours unchanged; X: do not clear */
 		setenv("LESS", "FRX", 0);
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);

@@ -51,7 +51,7 @@ static int take_negate(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
-/* A buffer's name ends -v for what follows, unless it is removed. */
+/* Take -B. It ends the effect of -v on later flags, unless -v removes this instance. */
 static int take_instance(const struct parsing *p, void *to, const char *value)
 {
 	struct settings *s = to;
@@ -272,7 +272,7 @@ static int put_options(const struct part *p)
 	return err;
 }
 
-/* What an event of -e gets: the filters and triggers that follow it, and whether it is on. */
+/* An event of -e, with the filters and triggers that follow it, and whether it is switched on. */
 struct event {
 	const struct part *p;
 	unsigned int at; /* of its -e */
@@ -330,7 +330,10 @@ static int put_events(const struct part *p)
 	return err;
 }
 
-/* A kernel that is locked down has no files about functions: events are limited in any case. */
+/*
+ * Write a file if it exists. A kernel that is locked down has no files for functions, only for
+ * events.
+ */
 static int put_if_there(const struct part *p, const char *path, const char *text)
 {
 	int err = put(p, path, text, true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What trace-cmd's start, set and stream have in common: flags that set a target's tracer, functions,
- * events and buffers, in the order in which they are given. -B, -f, -R and -v are about what is behind
- * or before them.
+ * Shared by start, set and stream, as in trace-cmd: flags that set a target's tracer, functions,
+ * events and buffers. Their order counts: -f and -R apply to the event before them, -B and -v to
+ * the flags behind them.
  */
 #ifndef VESTIGE_TOOLS_SETTINGS_H
 #define VESTIGE_TOOLS_SETTINGS_H
@@ -32,7 +32,7 @@ enum setting_kind {
 	SET_FUNCTION_STACKS,
 	SET_NO_FUNCTIONS,
 	SET_NO_FUNCTIONS_AT_ALL,
-	SET_INSTANCE, /* what follows is about it */
+	SET_INSTANCE, /* the settings behind it apply to this instance */
 };
 
 struct setting {
@@ -54,13 +54,13 @@ struct settings {
 
 /* -P and -k; -p, -e and all others that set something. Both of a struct settings. */
 extern const struct flag settings_target_flags[], settings_flags[];
-/* How a program is run that is named behind the flags: --user, --fork, --stderr. */
+/* For a program behind the flags: --user, --fork, --stderr. */
 extern const struct flag settings_run_flags[];
 
 /* Whether a flag was given that sets something. */
 bool settings_any(const struct settings *s);
 
-/* How settings_apply() changes a target; the caller may note what was there before. */
+/* Callbacks by which settings_apply() changes a target, so that the caller can save old values. */
 struct settings_writer {
 	/* As target_write(). */
 	int (*write)(void *arg, struct target *t, const char *path, const char *text,
@@ -71,21 +71,25 @@ struct settings_writer {
 };
 
 /*
- * settings_apply() - set all of it: in the target itself what is in front of the first -B, and in each
- * instance what is behind its -B, which is made if it is not there; with -v it is removed. A process that
- * runs without the engine gets it.
+ * settings_apply() - apply all settings. Those in front of the first -B are for the target itself,
+ * those behind a -B for its instance, which is made if it is not there; with -v it is removed. The
+ * engine is loaded into a process that runs without it.
  * @w: NULL: control_write().
  * Return: 0 or -errno with fail() set.
  */
 int settings_apply(const struct settings *s, const struct settings_writer *w);
 
 /*
- * settings_run() - run a program as --user, --fork and --stderr say. It is waited for, unless --fork.
+ * settings_run() - run a program with --user, --fork and --stderr, and wait for it, unless --fork
+ * is set.
  * Return: its exit status, or 125 to 127.
  */
 int settings_run(const struct settings *s, char **argv);
 
-/* settings_all_cpus() - the text for tracing_cpumask that names all CPUs of the machine. Return: @all. */
+/*
+ * settings_all_cpus() - the text for tracing_cpumask that names all CPUs of the machine. Return:
+ * @all.
+ */
 #define SETTINGS_CPUS_BYTES (1024 / 4 + 1)
 const char *settings_all_cpus(char all[SETTINGS_CPUS_BYTES]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `view` and `tui` show: a recording, several on one timeline, or what a process that runs has
- * in its ring.
+ * The data that `view` and `tui` show: a recording, several recordings on one timeline, or the ring
+ * of a live process.
  */
 #ifndef VESTIGE_TOOLS_SHOWN_H
 #define VESTIGE_TOOLS_SHOWN_H
@@ -31,30 +31,32 @@ struct shown {
 extern const struct flag shown_flags[];
 
 /*
- * shown_parse() - take the flags of a command, whose tables are view_flags, shown_flags and one of
- * its own, and the files. The flags are taken once for each file, as each has a view of its own.
- * @shown: all 0. @own: what its own flags are stored in. Return: as options_parse().
+ * shown_parse() - take the files and the flags of a command, whose tables are view_flags,
+ * shown_flags and one of its own. The flags are taken once for each file, since each has its own
+ * view.
+ * @shown: all 0. @own: the object in which the command's own flags are stored. Return: as
+ * options_parse().
  */
 int shown_parse(struct shown *shown, void *own, const struct command *c, int argc, char **argv);
 
 /*
- * shown_read() - read it into shown->c. A target that has no records yet is waited for.
- * Return: 0 or -errno with fail() set. Either way shown_close().
+ * shown_read() - read the data into shown->c. It waits for a target that has no records yet.
+ * Return: 0 or -errno with fail() set. Either way the caller calls shown_close().
  */
 int shown_read(struct shown *shown);
 
 /*
- * shown_alone() - open the file, if there is one alone and its times are not moved.
- * @whole: set to whether no flag leaves out or renames what is in it.
- * Return: its view, which shown_close() closes; NULL: shown_read() is the way; fail() is set and
- * *@err is not 0 where it cannot be opened.
+ * shown_alone() - open the file, if there is only one and its times are not shifted.
+ * @whole: set to whether no flag leaves out or renames any of its records.
+ * Return: its view, which shown_close() closes; NULL: use shown_read(); or, if *@err is not 0, the
+ * file cannot be opened, with fail() set.
  */
 struct view *shown_alone(struct shown *shown, bool *whole, int *err);
 
 /*
  * shown_refresh() - read a target again.
- * @before: what was shown, if it has changed: it is valid until shown_forget(). Return: has it?
- * Else, and where it cannot be read any more, all stays as it is.
+ * @before: gets the old columns, valid until shown_forget(). Return: whether the data has changed.
+ * If not, or if it cannot be read any more, nothing is changed.
  */
 bool shown_refresh(struct shown *shown, struct columns **before);
 void shown_forget(struct shown *shown, struct columns *before);

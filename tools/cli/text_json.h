@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts of control files as JSON, for --json of the commands that print these. */
+/* Converts texts of control files to JSON, for --json of the commands that print them. */
 #ifndef VESTIGE_TOOLS_TEXT_JSON_H
 #define VESTIGE_TOOLS_TEXT_JSON_H
 
@@ -7,14 +7,18 @@
 #include "tools/text/json.h"
 
 /*
- * text_json_stack() - stack_trace: an array of frames, the innermost first, with `depth` and `size` in bytes.
- * text_json_leaks() - trace_stat/kmemtrace_leaks: an array with `bytes`, `blocks`, the age of the oldest block in
- * seconds and the stack. @text: changed.
+ * text_json_stack() - stack_trace: an array of frames, the innermost first, with `depth` and `size`
+ * in bytes.
+ * text_json_leaks() - trace_stat/kmemtrace_leaks: an array with `bytes`, `blocks`, the age of the
+ * oldest block in seconds and the stack. @text: is changed.
  */
 void text_json_stack(struct json *j, char *text);
 void text_json_leaks(struct json *j, char *text);
 
-/* Print the file of a target as JSON on stdout, by one of those. Return: 0 or -errno with fail() set. */
+/*
+ * Print a file of a target as JSON to stdout. @put: one of these. Return: 0 or -errno with fail()
+ * set.
+ */
 int text_json_print(struct target *t, const char *file, void (*put)(struct json *j, char *text));
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of `vestige top` share: cmd_top.c counts, top_table.c makes lines, top_screen.c shows. */
+/*
+ * Shared by the parts of `vestige top`: cmd_top.c counts, top_table.c makes lines, top_screen.c
+ * shows them.
+ */
 #ifndef VESTIGE_TOOLS_TOP_H
 #define VESTIGE_TOOLS_TOP_H
 
@@ -22,9 +25,9 @@ struct top_row {
 };
 
 struct top_table {
-	struct top_row *rows; /* sorted, those with calls alone */
+	struct top_row *rows; /* sorted; only functions and events that were called */
 	unsigned int nr, room;
-	double seconds; /* that they are of */
+	double seconds; /* length of the turn */
 	uint64_t calls; /* of functions */
 	uint64_t missed;
 };
@@ -32,23 +35,26 @@ struct top_table {
 /* What the user has chosen. */
 struct top_view {
 	enum top_key key;
-	unsigned int lines; /* at most; 0: all */
-	char pattern[64];   /* names of which it is a part; "": all */
+	unsigned int lines; /* most lines; 0: all */
+	char pattern[64];   /* only names that contain it; "": all */
 };
 
 /*
- * top_table_make() - the rows of @c's last turn, which took @seconds. @t: zeros at first, in the end
- * free(t->rows). Return: 0 or -ENOMEM with fail() set.
+ * top_table_make() - make the rows of @c's last turn, which took @seconds. @t: zeros at first; the
+ * caller frees t->rows at the end. Return: 0 or -ENOMEM with fail() set.
  */
 int top_table_make(struct top_table *t, const struct counts *c, const struct top_view *v,
 		   double seconds);
 
-/* A line of the table into @line: its titles with @row NULL. Names come without control bytes. */
+/*
+ * Write a line of the table to @line; with @row NULL its titles. Control bytes in names are
+ * replaced.
+ */
 void top_line(char *line, size_t bytes, const struct top_row *row);
 void top_print(const struct top_table *t, struct out *o);
 void top_print_json(const struct top_table *t, struct out *o);
 
-/* What the screen asks of cmd_top.c. */
+/* Functions of cmd_top.c for the screen. */
 struct top;
 int top_turn(struct top *top, struct top_table *t); /* 0; -errno; -ESRCH: all have ended */
 int top_toggle_filter(struct top *top);

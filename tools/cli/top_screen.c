@@ -155,7 +155,7 @@ int top_screen(struct top *top, struct top_view *v, double delay)
 	int err;
 
 	setlocale(LC_CTYPE, "");
-	out_terminal(false); /* names are cleaned, and the rest is ncurses' */
+	out_terminal(false); /* top_line() cleans names, and ncurses draws the rest */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return fail(ENOTTY, "the terminal %s is not known: set TERM, or use -n",

@@ -25,7 +25,7 @@ static void fill(struct top_row *r, const struct count *c, uint64_t calls, doubl
 		c->has_times ? (double)count_delta(c->now.self_ns, c->before.self_ns) : -1;
 	r->values[TOP_P50] = count_time(c, 0.5);
 	r->values[TOP_P99] = count_time(c, 0.99);
-	/* a bucket's middle may lie above the one time in it */
+	/* the middle of a bucket may be above the longest time in it */
 	if (c->has_times && r->values[TOP_P99] > (double)c->now.max_ns)
 		r->values[TOP_P99] = (double)c->now.max_ns;
 	if (r->values[TOP_P50] > r->values[TOP_P99])
@@ -62,7 +62,7 @@ int top_table_make(struct top_table *t, const struct counts *c, const struct top
 	for (unsigned int i = 0; i < c->nr; i++) {
 		uint64_t calls = count_delta(c->at[i]->now.hits, c->at[i]->before.hits);
 
-		/* an open call that runs has no hit, but time of its own */
+		/* a call that is still open has no hit yet, but self time */
 		if (!calls && c->at[i]->now.self_ns <= c->at[i]->before.self_ns)
 			continue;
 		if (!c->at[i]->is_event)

@@ -9,8 +9,8 @@
 struct trace_cmd_flag {
 	const char *command; /* NULL: behind the last one */
 	const char *typed;   /* -x or --name */
-	const char *said;    /* "means nothing here" */
-	const char *text;    /* the reason, or the other word; "" none */
+	const char *said;    /* the message: "means nothing here" */
+	const char *text;    /* the reason, or the flag to use instead; "" none */
 };
 
 extern const struct trace_cmd_flag trace_cmd_flags[];

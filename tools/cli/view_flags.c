@@ -52,7 +52,10 @@ static int take_time(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
-/* One end of a range. Without a unit it is seconds, and no time since the first record. */
+/*
+ * One end of a range. Without a unit it is a time in seconds as printed; with one it counts from
+ * the first record.
+ */
 static bool parse_end(const char *text, const char **rest, uint64_t *ns, bool *from_start)
 {
 	size_t n = strspn(text, "0123456789.");
@@ -148,6 +151,6 @@ int view_parse(struct view *v, const struct command *c, void *own, int argc, cha
 
 	view_init(v);
 	status = options_parse(c, (void *[]){v, own}, &argc, &argv);
-	/* view_open() has a name where none is given */
+	/* without a word view_open() uses trace.dat */
 	return status < 0 && argc ? cmd_take_file(c, argc, argv, &v->path) : status;
 }

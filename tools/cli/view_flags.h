@@ -13,16 +13,16 @@ extern const struct flag view_flags[];
 int view_take_demangle(const struct parsing *p, void *to, const char *value);
 
 /*
- * The values of --filter, --tid and --time-range, for commands that have these flags under other names, too. @to:
- * a view.
+ * The values of --filter, --tid and --time-range, for commands that have these flags under other
+ * names, too. @to: a view.
  */
 int view_take_under(const struct parsing *p, void *to, const char *value);
 int view_take_range(const struct parsing *p, void *to, const char *value);
 int view_take_tids(const struct parsing *p, void *to, const char *value);
 
 /*
- * view_parse() - the words of a command whose flags are view_flags and @own's, and which takes one
- * file.
+ * view_parse() - parse the words of a command that takes one file and has view_flags and a table of
+ * its own, whose flags are stored in @own.
  * Return: as options_parse().
  */
 int view_parse(struct view *v, const struct command *c, void *own, int argc, char **argv);

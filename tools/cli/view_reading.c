@@ -10,10 +10,10 @@
 
 #include "tools/base/fail.h"
 
-/* A recording of fewer calls and events is read in no time. */
+/* A recording with fewer calls and events needs no index. */
 #define INDEX_LEAST 1000000u
 
-/* From now on @c is shown. */
+/* Show @c from now on. */
 static void publish(struct view_reading *r, struct columns *c)
 {
 	struct columns *before;
@@ -27,7 +27,7 @@ static void publish(struct view_reading *r, struct columns *c)
 	columns_free(before);
 }
 
-/* The picture of the index is of the whole: it is better than one of a part. */
+/* Show a part, unless there is an index, which has a picture of the whole recording. */
 static void take_part(void *arg, struct columns *part)
 {
 	struct view_reading *r = arg;
@@ -38,7 +38,7 @@ static void take_part(void *arg, struct columns *part)
 		publish(r, part);
 }
 
-/* It is a cache: where it cannot be written there is none. */
+/* Write the index. It is only a cache, so errors are ignored. */
 static void save_index(struct view_reading *r, const struct columns *c)
 {
 	struct columns *outline = NULL;
@@ -47,7 +47,7 @@ static void save_index(struct view_reading *r, const struct columns *c)
 
 	if (!r->index || r->has_index || c->nr_calls + c->events.nr < INDEX_LEAST)
 		return;
-	/* not of a file that was changed while it was read */
+	/* do not write it if the file was changed while it was read */
 	if (!index_place(r->v->path, &now, &place) && !memcmp(&now, &r->id, sizeof(now)) &&
 	    !columns_outline(c, &outline))
 		index_save(r->index, &r->id, outline);
@@ -113,7 +113,10 @@ int view_reading_end(struct view_reading *r)
 {
 	bool stopped;
 
-	/* first whether it has ended: what ends once it is to stop is no failure */
+	/*
+	 * check first whether it has ended by itself: an end after the request to stop is no
+	 * failure
+	 */
 	pthread_mutex_lock(&r->lock);
 	stopped = !r->done;
 	pthread_mutex_unlock(&r->lock);

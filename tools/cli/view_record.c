@@ -61,7 +61,7 @@ static int run_words(char *const *words)
 		note("cannot start vestige record: %s", strerror(errno));
 	else
 		status = child_wait(pid);
-	/* those of the terminal were the program's */
+	/* signals of the terminal were for the program */
 	signals_drop(&set);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (pid < 0)
@@ -82,7 +82,7 @@ int view_record(const char *file, char *const *program)
 	}
 	status = run_words(words);
 	free(words);
-	/* a recording is a new file, which takes the place of the one before */
+	/* a recording is a new file that replaces an older one */
 	if (!stat(file, &after) &&
 	    (!had || before.st_ino != after.st_ino || before.st_dev != after.st_dev ||
 	     before.st_mtim.tv_sec != after.st_mtim.tv_sec ||
