@@ -3,14 +3,15 @@
  * Finds the callers of __fentry__, mcount and __cyg_profile_func_enter. A call is a direct call to
  * a stub of the PLT, or one through the GOT. Either leads to a word that a relocation of that name
  * fills (elf_dynamic.h). The word need not be relocated yet: dlopen() reports an object before it
- * is.
+ * relocates the object.
  *
- * -pg has two uses. Linked with -pg, the program is profiled: its start-up code calls monstartup(),
- * and the calls of mcount are the arcs of its gmon.out. Then all calls in this process are passed
- * on, and also where mcount is not libc's but a function of the program's own. Everywhere else they
- * do nothing and are patched away. Constructor context, and the loader's notification; nothing for
- * fork. Costs a few ns a relocation, and the search 1 ns a byte of objects that have such calls.
- * Tests: tests/engine/targets (fentry-*, mcount-*, cyg-*).
+ * -pg has two uses. A program that is linked with -pg is profiled: its start-up code calls
+ * monstartup(), and the calls of mcount are the arcs of its gmon.out. In such a process all calls
+ * are passed on, and so are calls of an mcount that is not libc's but the program's own. Everywhere
+ * else the calls do nothing and are patched away. Constructor context, and the loader's
+ * notification; nothing for fork. Costs a few ns for each relocation; the search costs 1 ns for
+ * each byte of objects that have such calls. Tests: tests/engine/targets (fentry-*, mcount-*,
+ * cyg-*).
  */
 #include "engine/hook/callee.h"
 
@@ -61,7 +62,7 @@ static void note_slot(void *arg, uint64_t slot, uint32_t type, const struct dyna
 	}
 }
 
-/* Linked in, they are called by their addresses. */
+/* Functions that are linked into the program are called by their addresses. */
 static void find_direct(struct callees *c)
 {
 	uint32_t i;

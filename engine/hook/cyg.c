@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hook of programs built with -finstrument-functions. Each function calls
- * __cyg_profile_func_enter() and, before it returns, __cyg_profile_func_exit(), which are ours
- * (cyg_entry.S) unless the program defines its own. The scan knows these functions by such a call
- * in them (patchable.c); a function that was inlined is named by the address of the copy that the
- * compiler keeps for this purpose. That is how a record's function is found: in a table keyed by
- * address, whose rows are rewritten when the filters change.
+ * __cyg_profile_func_enter() and, before it returns, __cyg_profile_func_exit(). The engine has both
+ * (cyg_entry.S), unless the program defines its own. The scan finds these functions by that call in
+ * them (patchable.c). An inlined function passes the address of the copy that the compiler keeps
+ * for this purpose. A record's function is found in a table with the address as key, whose rows are
+ * rewritten when the filters change.
  *
- * The table only grows: a larger one takes the place of a smaller one, which stays, since a thread
+ * The table only grows. A larger table replaces a smaller one, which is not freed, since a thread
  * may be reading it; together they are as large as the last. Rows of unloaded objects stay, too,
- * and serve again if the same address does. Writers hold the tree's lock or are the constructor;
- * readers may be at any instruction: a row's word is stored before its address. fork: the child has
- * the same table. Where longjmp() or, with clang, a C++ exception leaves a function, its exit is
- * not called. Costs: bench "hooks". Tests: tests/engine/targets (cyg-*).
+ * and are used again for the same address. Writers hold the tree lock or are the constructor.
+ * Readers may be at any instruction: a row's word is stored before its address. fork: the child has
+ * the same table. If longjmp() or, with clang, a C++ exception leaves a function, its exit function
+ * is not called. Costs: bench "hooks". Tests: tests/engine/targets (cyg-*).
  */
 #include "engine/hook/cyg.h"
 
@@ -29,10 +29,13 @@
 #include "engine/hook/sites.h"
 #include "engine/core/text_patch.h"
 
-/* Where the exported functions go, NULL: return at once. cyg_entry.S reads all of these. */
+/*
+ * The functions to which the exported ones jump; NULL: they return at once. cyg_entry.S reads all
+ * of these.
+ */
 hook_entry *hook_cyg_on_enter, *hook_cyg_on_exit;
-hook_entry *hook_cyg_enter, *hook_cyg_exit;	      /* the engine's part */
-hook_entry *hook_cyg_next_enter, *hook_cyg_next_exit; /* called behind it */
+hook_entry *hook_cyg_enter, *hook_cyg_exit;	      /* the engine's functions */
+hook_entry *hook_cyg_next_enter, *hook_cyg_next_exit; /* called after them */
 struct cyg_table *hook_cyg_table;
 hook_entry hook_cyg_chained_enter, hook_cyg_chained_exit;
 hook_entry hook_cyg_ours; /* __cyg_profile_func_enter of cyg_entry.S, even if others define it */
@@ -45,7 +48,7 @@ static uint64_t row_of(uint64_t addr)
 	return (addr * CYG_HASH >> 32) & hook_cyg_table->mask;
 }
 
-/* The row of an address, or the free one where it would be. */
+/* The row of an address, or the free row for it. */
 static struct cyg_row *find_row(uint64_t addr)
 {
 	uint8_t *rows = (uint8_t *)hook_cyg_table->rows;
@@ -59,7 +62,7 @@ static struct cyg_row *find_row(uint64_t addr)
 	}
 }
 
-/* Room for @more rows, at most half of them used. */
+/* Make room for @more rows; at most half of the rows are used. */
 static int reserve(uint32_t more)
 {
 	const struct cyg_table *old = hook_cyg_table;
@@ -79,7 +82,7 @@ static int reserve(uint32_t more)
 		return (int)p;
 	table = (void *)p;
 	table->mask = (want - 1) * sizeof(struct cyg_row);
-	/* no thread writes to the old one meanwhile */
+	/* no thread writes to the old table meanwhile */
 	for (i = 0; old && i <= old->mask / sizeof(struct cyg_row); i++) {
 		const struct cyg_row *row = &old->rows[i];
 		uint64_t at = (row->addr * CYG_HASH >> 32) & table->mask;
@@ -95,7 +98,7 @@ static int reserve(uint32_t more)
 	return 0;
 }
 
-/* Call back for each function of the object that calls us. */
+/* Call @fn for each function of the object that calls __cyg_profile_func_enter(). */
 static void each_row(struct object *o, void (*fn)(struct area_function *f, uint64_t addr, int on),
 		     const uint8_t *how)
 {
@@ -156,13 +159,13 @@ static void switch_one(struct area_function *f, uint64_t addr, int on)
 		f->flags |= AREA_FUNCTION_TOUCHED;
 }
 
-/* Filters of the graph need a call's depth, which is not counted here. */
+/* Filters of the graph need a call's depth, which is not counted for these functions. */
 static int graph_is_filtered(void)
 {
 	return graph_function.count || graph_notrace.count || graph_max_depth || tracing_thresh_ns;
 }
 
-/* With another's functions behind ours, these are called always. */
+/* If another library's functions follow the engine's, they are always called. */
 static void settle(enum record_kind kind)
 {
 	const struct hook_entries *e = sites_entries();
@@ -186,7 +189,7 @@ static int cyg_arm(struct object *o, uint8_t *how, enum record_kind kind)
 	return text_sync();
 }
 
-/* Called before anything is armed, and when the graph's filters have changed. */
+/* Called before anything is armed, and after the graph's filters have changed. */
 static int cyg_prepare(enum record_kind kind)
 {
 	if (nr_rows && kind == RECORD_ENTRY && graph_is_filtered())
@@ -224,7 +227,7 @@ int cyg_is_ours(void)
 	return ours;
 }
 
-/* libc has these functions as well; they do nothing. */
+/* libc's functions of these names do nothing, so they do not count. */
 static hook_entry *next_of(const char *name)
 {
 	void *next = libc_next(name);

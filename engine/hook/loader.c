@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Following dlopen() and dlclose(). The loader calls a function that does nothing, r_debug.r_brk,
- * at each change of its list: debuggers put a breakpoint there. The engine puts a jump there, once,
- * while one thread runs. dlopen() itself cannot be interposed: it looks up its caller (RUNPATH,
+ * Follows dlopen() and dlclose(). At each change of its list the loader calls an empty function,
+ * r_debug.r_brk, for debuggers to put a breakpoint there. The engine puts a jump there, once, while
+ * only one thread runs. dlopen() itself cannot be interposed: it looks up its caller (RUNPATH,
  * namespace), and new code might run before the engine has seen it.
  *
- * The place is a `ret` with the padding of the next function behind it; anything else, a debugger's
- * breakpoint among it, is left alone, and vestige_status says that objects are not followed. fork:
- * the child has the same jump. Tests: tests/engine/fire/dlopen.
+ * The function must be a `ret` with padding behind it. If anything else is there, such as a
+ * debugger's breakpoint, it is left alone, and vestige_status reports that objects are not
+ * followed. fork: the child has the same jump. Tests: tests/engine/fire/dlopen.
  */
 #include "engine/hook/loader.h"
 
@@ -25,7 +25,7 @@ static struct r_debug *debug;
 static void (*before)(void);
 static void (*callback)(void);
 
-/* Instead of the loader's empty function. */
+/* Called instead of the loader's empty function. */
 static void loader_changed(void)
 {
 	if (debug->r_state == RT_DELETE)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the sites of a program are, whichever flag of the compiler made them.
+ * Finds the sites of a program, whichever flag of the compiler made them.
  *
  * A site is a run of five or more bytes of NOPs at the start of a function, behind endbr64 if there
  * is one (-fpatchable-function-entry), or the call of __fentry__ in its place (-pg -mfentry), or
  * the call of mcount behind the prologue (-pg). A function that calls __cyg_profile_func_enter has
- * no site and can be traced as well (cyg.c). The compiler's tables of sites are not to be relied on
- * (gcc 12 ties the one to each file's first function, and it goes when that one is discarded), so
- * the sites are the tables', UNION the starts of functions by symbol and by FDE that have one. Each
- * source sets bits in a map of the object's text, which gives them in order, once.
+ * no site and can be traced as well (cyg.c). The compiler's tables of sites are not complete (gcc
+ * 12 ties the table to each file's first function, so it is lost if that function is discarded). So
+ * the sites are those of the tables, plus all starts of functions by symbol or FDE that have one.
+ * Each source sets bits in a map of the object's text, which gives them sorted, each once.
  *
- * How long is a site? A run of one-byte NOPs may go on into the function's own code, and a jump may
- * lead into that. But the flag is the same for a whole file and mostly for the whole object: each
- * site is at least as long as the shortest run of the object. A first NOP that is longer by itself
- * cannot be jumped into either. Constructor context; nothing for fork; costs a few ns a function
- * (bench: "start-up"). Tests: tests/engine/hooks, tests/engine/targets.
+ * The length of a site: a run of one-byte NOPs may continue into the function's own code, and a
+ * jump may lead into that. But the flag is the same for a whole file and mostly for the whole
+ * object, so each site is at least as long as the shortest run of the object. No jump can lead into
+ * a first NOP that is longer by itself. Constructor context; nothing for fork; costs a few ns for
+ * each function (bench: "start-up"). Tests: tests/engine/hooks, tests/engine/targets.
  */
 #include <errno.h>
 
@@ -35,12 +35,15 @@
 #include "engine/hook/sites_impl.h"
 #include "engine/hook/text/probe_points.h"
 
-/* One executable segment while it is scanned: one byte an address, with enum area_function_flag. */
+/*
+ * An executable segment while it is scanned; marks: enum area_function_flag, one byte for each
+ * address.
+ */
 struct segment {
 	const uint8_t *text;
 	uint64_t bytes;
 	uint64_t vaddr;
-	uint8_t *marks; /* lazily zero memory: only touched pages cost memory */
+	uint8_t *marks; /* zero memory that is backed only where it is touched */
 };
 
 struct scan {
@@ -49,12 +52,15 @@ struct scan {
 	uint32_t nr_segments;
 	uint32_t nr_starts;
 	uint32_t nr_hits;
-	int counting;		 /* first pass: count, mark nothing */
-	uint64_t own_lo, own_hi; /* the engine's own code, where it is linked into the object */
+	int counting; /* first pass: only count */
+	/* bounds of the engine's own code, if it is linked into the object */
+	uint64_t own_lo, own_hi;
 	struct callees callees;
 };
 
-/* The length of the NOPs of a function that starts at @p; @marker: bytes of endbr64 before them. */
+/*
+ * The length of the NOPs of a function that starts at @p; *@marker: bytes of endbr64 before them.
+ */
 static uint32_t pad_at(const uint8_t *p, uint64_t n, uint32_t *marker)
 {
 	*marker = arch_is_marker(p, n) ? ARCH_MARKER_BYTES : 0;
@@ -65,7 +71,9 @@ static void note_start(struct scan *s, uint64_t vaddr, uint8_t flag)
 {
 	uint32_t i, marker;
 
-	/* a compiler's padding may look like a site there, too, and would trace the hooks */
+	/*
+	 * the engine's own code may have padding that looks like a site; a hook must not be traced
+	 */
 	if (vaddr - s->own_lo < s->own_hi - s->own_lo)
 		return;
 	for (i = 0; i < s->nr_segments; i++) {
@@ -79,7 +87,7 @@ static void note_start(struct scan *s, uint64_t vaddr, uint8_t flag)
 			return;
 		}
 		s->nr_starts++;
-		/* nearly all functions of an object without sites differ in the first byte */
+		/* for speed: nearly all functions without sites differ in the first byte */
 		if (arch_may_be_site(seg->text[at]))
 			s->nr_hits += pad_at(seg->text + at, seg->bytes - at, &marker) >= 2;
 		return;
@@ -114,7 +122,7 @@ static void note_table_entry(struct scan *s, uint64_t vaddr)
 {
 	uint32_t i;
 
-	/* a function starts at its endbr64 */
+	/* a function begins at its endbr64 */
 	for (i = 0; i < s->nr_segments; i++) {
 		const struct segment *seg = &s->segments[i];
 		uint64_t at = vaddr - seg->vaddr;
@@ -126,7 +134,7 @@ static void note_table_entry(struct scan *s, uint64_t vaddr)
 	note_start(s, vaddr, AREA_FUNCTION_TABLE);
 }
 
-/* dlopen() reports an object before it is relocated: then the table is in .rela.dyn. */
+/* Before relocation, as when dlopen() reports an object, the table is in .rela.dyn. */
 static void note_relocations(struct scan *s, const struct elf_file *f, uint64_t lo, uint64_t hi)
 {
 	const ElfW(Shdr) *rela = elf_file_section(f, ".rela.dyn");
@@ -142,7 +150,7 @@ static void note_relocations(struct scan *s, const struct elf_file *f, uint64_t 
 			note_table_entry(s, (uint64_t)r->r_addend);
 }
 
-/* A compiler's table: addresses of sites, relocated in memory by the loader. */
+/* Read a compiler's table: addresses of sites, relocated in memory by the loader. */
 static void note_table(struct scan *s, const struct elf_file *f, const char *section)
 {
 	const struct area_object *row = object_row(s->o);
@@ -176,9 +184,9 @@ static void note_all(struct scan *s, const struct elf_file *f)
 }
 
 /*
- * The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M), and an
- * FDE may begin with the padding before one (libc's return from signal handlers). @better: the
- * source by which the function is known.
+ * Whether another function starts within the bytes. The NOPs at a table's entry may be before a
+ * function (-fpatchable-function-entry=N,M), and an FDE may begin with the padding before one
+ * (libc's return from signal handlers). @better: sources that prove a function's start.
  */
 static int another_starts_within(const struct segment *seg, uint64_t at, uint32_t bytes,
 				 uint8_t better)
@@ -191,13 +199,16 @@ static int another_starts_within(const struct segment *seg, uint64_t at, uint32_
 	return 0;
 }
 
-/* Another function begins there, or a part of one that is laid elsewhere. */
+/* Whether a function begins there, or a part of one that is placed elsewhere. */
 static int is_start(const struct segment *seg, uint64_t at)
 {
 	return seg->marks[at] & (AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE);
 }
 
-/* The first call of one of ours in the function that starts at @at. Return: as callees_at(). */
+/*
+ * Find the first call of __fentry__ and its kind in the function that starts at @at. Return: as
+ * callees_at().
+ */
 static uint32_t find_call(struct scan *s, const struct segment *seg, uint64_t at, uint64_t *site,
 			  enum callee_id *id)
 {
@@ -221,7 +232,7 @@ static int take_call(struct scan *s, struct area_function *f, const struct segme
 	uint64_t site;
 	uint32_t len;
 
-	/* a site that only the table names may be inside a function that symbols or FDEs know */
+	/* an entry of the table alone may be inside a function that symbols or FDEs know */
 	if (!s->callees.nr_found || !is_start(seg, at))
 		return 0;
 	len = find_call(s, seg, at, &site, &id);
@@ -234,7 +245,7 @@ static int take_call(struct scan *s, struct area_function *f, const struct segme
 		return 1;
 	f->flags |= callee_passes_on(id) ? AREA_FUNCTION_PASSED_ON : 0;
 	if (id == CALLEE_FENTRY && site != marker) {
-		/* as in arch_is_saved_around(), and the site is all of it: nothing is lost by us */
+		/* as in arch_is_saved_around(): the site is all of it, so nothing is lost */
 		if (site != marker + ARCH_SAVED_BYTES || f->flags & AREA_FUNCTION_PASSED_ON ||
 		    at + site + len + ARCH_SAVED_BYTES > seg->bytes ||
 		    !arch_is_saved_around(seg->text + at + site, len))
@@ -299,7 +310,7 @@ static int add_functions(struct scan *s)
 	return 0;
 }
 
-/* See the head: cut each site to the bytes that the flag surely made. */
+/* See the head: cut each site to the bytes that the flag must have made. */
 static void settle_lengths(struct object *o)
 {
 	const struct area_object *row = object_row(o);
@@ -353,9 +364,9 @@ static int map_marks(struct scan *s)
 }
 
 /*
- * Reasons to scan at once: calls that the compiler made cost until they are replaced; the NOPs of
- * an object at low addresses may not be replaceable later (sites_late.c); redirects cannot be made
- * later.
+ * Whether to scan at once. Calls that the compiler made cost time until they are replaced; the NOPs
+ * of an object at low addresses may not be replaceable later (sites_late.c); and redirects cannot
+ * be made later.
  */
 static int patchable_urgent(struct object *o)
 {
@@ -366,8 +377,8 @@ static int patchable_urgent(struct object *o)
 }
 
 /*
- * Debian's libc, mostly, which is in each process: without the flag's table it has no site. It is
- * linked without --gc-sections, so that its table is to be relied on. To look at each of its
+ * Whether it is libc without sites, as in Debian, which is in each process: it has no table of the
+ * flag. Its table would be complete, as it is linked without --gc-sections. To look at each of its
  * functions would read most of its text, at each exec.
  */
 static int is_plain_libc(const struct object *o, const struct elf_file *f)
@@ -416,7 +427,7 @@ static int patchable_scan(struct object *o)
 		if (s.segments[i].marks)
 			sys_munmap(s.segments[i].marks, s.segments[i].bytes);
 	if (!err && !object_row(o)->nr_functions && redirect_is_wanted(o)) {
-		/* then the functions that it lacks do not matter */
+		/* the reasons why its functions have no site are not needed then */
 		area->tables[AREA_REFUSED].count = nr_refused;
 		object_row(o)->nr_refused = 0;
 		redirects = redirect_scan(o, &f, &err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Everything that a CPU gives the engine, on one page. A port is engine/arch/<cpu>/ and
- * engine/hook/<cpu>/, with the symbols that are named here, and nothing else: no other file names a
- * register, a relocation or the number of arguments in registers (scripts/check-layers looks for
- * them, and that each arch_ function is named here). The full contract of a function is at its
+ * engine/hook/<cpu>/ with the symbols that are named here, and nothing else: no other file names a
+ * register, a relocation or the number of arguments in registers. (scripts/check-layers checks
+ * this, and that each arch_ function is named here.) The full contract of a function is at its
  * declaration.
  *
- * engine/arch/<cpu>/: functions without state, any context. Nothing there writes to text but
+ * engine/arch/<cpu>/: functions without state, any context. None of them writes to text, except
  * arch_branch_set().
  *
  * arch_barrier.h
@@ -81,27 +81,29 @@
  * sources/process.c
  *	sched_wrap_vfork(): a wrapper of a function that returns twice.
  *
- * All entry points keep every register that the caller of the function may count on: those of the
- * arguments, results and the scratch registers of the calling convention, and all vector state.
- * They run at any instruction of the program, in signal handlers, on any stack: no stack below the
- * red zone is touched without being skipped, and nothing there may fault. None is called from C.
- * Tests: tests/unit/test_engine_base.c and test_insn.c (bytes), tests/engine/fire,
- * tests/engine/graph.
+ * All entry points keep every register that the function's caller may count on: the registers of
+ * arguments and results, the scratch registers of the calling convention, and all vector state.
+ * They run at any instruction of the program, in signal handlers, on any stack. They skip the red
+ * zone before they use the stack, and nothing in them may fault. None is called from C. Tests:
+ * tests/unit/test_engine_base.c and test_insn.c (bytes), tests/engine/fire, tests/engine/graph.
  */
 #ifndef VESTIGE_HOOK_PORT_H
 #define VESTIGE_HOOK_PORT_H
 
 typedef void hook_entry(void);
 
-/* The entry points for one way of reserving and one clock. Data, because they are addresses. */
+/*
+ * The entry points for one way of reserving and one clock; in a table, because their addresses are
+ * used.
+ */
 struct hook_entries {
-	hook_entry *function;	      /* at a function's first instruction: entry.S */
-	hook_entry *mcount;	      /* behind its prologue, which made a frame: mcount_entry.S */
-	hook_entry *passed_on_fentry; /* as `function`, and on to hook_real_fentry */
-	hook_entry *passed_on_mcount; /* as `mcount`, and on to hook_real_mcount */
-	hook_entry *cyg_function;     /* __cyg_profile_func_enter: cyg_entry.S */
-	hook_entry *cyg_entry, *cyg_exit; /* the two of them for a graph */
-	/* the first four, with the registers of the arguments: args_entry.S */
+	hook_entry *function; /* called at a function's first instruction: entry.S */
+	hook_entry *mcount;   /* called behind its prologue, which made a frame: mcount_entry.S */
+	hook_entry *passed_on_fentry;	  /* as `function`, then jumps to hook_real_fentry */
+	hook_entry *passed_on_mcount;	  /* as `mcount`, then jumps to hook_real_mcount */
+	hook_entry *cyg_function;	  /* __cyg_profile_func_enter: cyg_entry.S */
+	hook_entry *cyg_entry, *cyg_exit; /* both functions, for a graph */
+	/* the first four, which also record the registers of the arguments: args_entry.S */
 	hook_entry *function_args, *mcount_args, *passed_on_fentry_args, *passed_on_mcount_args;
 };
 
@@ -112,7 +114,7 @@ extern const struct hook_entries hook_entries_mono;
 extern const struct hook_entries hook_entries_none_rseq; /* no stamps */
 extern const struct hook_entries hook_entries_none_xadd;
 
-/* The entry points of graph.S, which stubs reach. */
+/* The entry points of graph.S, to which stubs jump. */
 void graph_enter_rseq(void);
 void graph_enter_xadd_rdpid(void);
 void graph_enter_xadd_lsl(void);
@@ -143,17 +145,17 @@ void graph_exit_multi(void);
 void graph_exit_off(void);
 
 /*
- * Where sites lead whose calls go through C (core/ops.h). hook_ops() saves all state of the
+ * The targets of sites whose calls go through C (core/ops.h). hook_ops() saves all state of the
  * processor and calls ops_call(); hook_calls() saves what C without vector registers may change,
- * and calls ops_record_call(). Both go on where that says. ops_entry_start(): constructor context,
- * before the first.
+ * and calls ops_record_call(). Both continue at the address that the C function returns.
+ * ops_entry_start(): constructor context, before the first call.
  */
 void hook_ops(void);
 void hook_calls(void);
 void ops_entry_start(void);
 
 /*
- * Where islands of probes lead (core/text_probe.h): saves a struct text_frame, calls
+ * The target of islands of probes (core/text_probe.h): saves a struct text_frame and calls
  * text_probe_hit().
  */
 void hook_text(void);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See redirect.h. The file is analysed when its object is scanned, or a tool has kept what that
- * finds (ways_cache.h). A way is used only where memory
- * has the same bytes as the file, and only while no thread is among the instructions that are
- * replaced: at start, while dlopen() loads the object, or later, when all threads stand still
- * (redirect_live.h). So several instructions may be replaced at once.
+ * See redirect.h. The file is analysed when its object is scanned, unless a tool has kept the
+ * results (ways_cache.h). A way is used only where memory has the same bytes as the file, and only
+ * while no thread is among the instructions that are replaced: at the start, while dlopen() loads
+ * the object, or later while all threads are stopped (redirect_live.h). So several instructions may
+ * be replaced at once.
  *
  * Constructor and notification contexts. fork: the child has the same text and islands. dlclose():
- * sites.c frees. Costs: the analysis of the file; 272 bytes of addresses a function, and memory for
- * the traced ones. Tests: tests/cli/test_unmodified.py.
+ * sites.c frees. Costs: the analysis of the file; 272 bytes of addresses for each function, and
+ * memory for the traced ones. Tests: tests/cli/test_unmodified.py.
  */
 #include "engine/hook/redirect.h"
 
@@ -32,7 +32,10 @@
 
 static const char *chosen;
 
-/* `pid:N,` before it: for process N alone, which leaves it to what it executes. */
+/*
+ * With `pid:N,` at the beginning: the names for process N alone; NULL in processes that it
+ * executes.
+ */
 static const char *of_this_process(const char *names)
 {
 	uint32_t pid = 0;
@@ -91,7 +94,7 @@ static int is_of_system(const char *path)
 	return 0;
 }
 
-/* In a static program the engine's own functions are among the object's. */
+/* In a static program the engine's own functions are among the program's. */
 int redirect_is_wanted(const struct object *o)
 {
 	if (!chosen || libc_is_static)
@@ -99,7 +102,7 @@ int redirect_is_wanted(const struct object *o)
 	return !o->index || !is_of_system(o->path) || o->named || is_named(o->name);
 }
 
-/* All of it will be written: at once, as page by page it costs twenty times as much. */
+/* All of it will be written, so back it at once: page by page it costs twenty times as much. */
 static void *get(size_t bytes)
 {
 	void *p = sys_map_table(bytes);
@@ -114,7 +117,7 @@ static void put(void *p, size_t bytes)
 	sys_munmap(p, bytes);
 }
 
-/* The loader will still write to the text (text relocations). */
+/* Whether the loader will still write to the text (text relocations). */
 static int is_relocated(const struct entries *e)
 {
 	return (elf_image_dynamic(&e->image, DT_FLAGS) & DF_TEXTREL) != 0;
@@ -178,7 +181,7 @@ static size_t rows_bytes(uint32_t nr)
 	return (size_t)nr * sizeof(struct redirect);
 }
 
-/* A table of a row for each that is found may be larger than the functions that are added. */
+/* The table has room for all functions that were found, and fewer may have been added. */
 static struct redirect *shrink(struct redirect *all, uint32_t room, uint32_t nr)
 {
 	size_t kept = (rows_bytes(nr) + PAGE - 1) & ~(size_t)(PAGE - 1);
@@ -188,7 +191,7 @@ static struct redirect *shrink(struct redirect *all, uint32_t room, uint32_t nr)
 	return nr ? all : NULL;
 }
 
-/* `record` refuses function_graph of a program with this line (record_text.c). */
+/* `record` finds this line and refuses function_graph for the program (record_text.c). */
 static void report_walker(const struct object *o, const char *what)
 {
 	char text[384];
@@ -205,7 +208,7 @@ static void report_walker(const struct object *o, const char *what)
 	area_status("no call is wrapped", text, 0);
 }
 
-/* Return: 0, and entries_close() frees; -ENOMEM, -ENOEXEC. */
+/* Return: 0, to be undone by entries_close(); -ENOMEM, -ENOEXEC. */
 static int find_ways(const struct object *o, const struct elf_file *file, struct entries *e)
 {
 	int err;
@@ -274,14 +277,14 @@ static size_t rows_at(uint32_t nr)
 	return (end + 15) & ~(size_t)15;
 }
 
-/* Of a thread on an island: the instruction that it is at. Any context. */
+/* The original address of the instruction at which a thread on an island is. Any context. */
 static uint64_t original(uint64_t ip)
 {
 	uint64_t lo, hi, address;
 	const uint8_t *rows = island_cfi_find(ip, &lo, &hi);
 	uint32_t nr = rows ? (uint32_t)((hi - lo) / REDIRECT_ISLAND_BYTES) : 0;
 
-	/* islands of other kinds have their rows elsewhere */
+	/* islands of other kinds have no such rows */
 	if (!rows || (uint64_t)rows != hi + REDIRECT_HEADER_AT)
 		return ip;
 	rows = (const uint8_t *)lo + rows_at(nr) +

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See redirect_live.h. A jump takes the place of several instructions, so no thread may be between
- * two of them: not by its next instruction, and not by an address that it will go back to. Return
- * addresses lie behind calls, and a call can only be the last instruction of a window. But a signal
- * handler may go back to any instruction. So each word of a stopped thread's stack, from its red
- * zone to the end of the mapping, is compared, and what follows it: flags and segments, if the kernel
- * has saved it for a handler.
+ * See redirect_live.h. A jump replaces several instructions, so no thread may be between two of
+ * them: neither with its next instruction, nor with an address to which it will return. A return
+ * address is behind a call, and only the last instruction of a window can be a call. But a signal
+ * handler may return to any instruction. So each word of a stopped thread's stack, from its red
+ * zone to the end of the mapping, is compared, together with the words behind it: flags and
+ * segments, if the kernel has saved it for a handler.
  *
  * A context that was saved in a signal handler, on a stack on which no thread runs now, is not
- * seen. Nothing is written where a jump would replace one whole instruction, and is one store,
- * unless threads cannot be stopped otherwise.
+ * seen. A jump that replaces exactly one instruction, by one store, is written while threads run
+ * only if they cannot be stopped.
  *
- * No state. Runs in stop_machine()'s child: system calls and memory alone. Each write is one store,
- * so the text is whole whenever the child is killed. Tests: tests/cli/test_attach_functions.py.
+ * No state. Runs in stop_machine()'s child: only system calls and memory. Each write is one store,
+ * so the text is complete whenever the child is killed. Tests: tests/cli/test_attach_functions.py.
  */
 #include "engine/hook/redirect_live.h"
 
@@ -30,14 +30,16 @@
 
 #define RED_ZONE  128u
 #define PAGE	  4096u
-#define MAX_STACK (UINT64_C(64) << 20) /* of it, where it lies in a larger mapping */
+#define MAX_STACK (UINT64_C(64) << 20) /* of it are searched, if it is in a larger mapping */
 #define PAUSE_NS  2000000
 #define MS	  UINT64_C(1000000)
 
-/* The limit of time until the last thread has stopped. A busy machine needs more. */
+/*
+ * Time limits in ms until the last thread has stopped, one for each try. A busy machine needs more.
+ */
 static const uint8_t within_ms[] = {5, 5, 5, 5, 5, 5, 5, 5, 20, 20, 100, 200};
 
-/* Rounds in which a window may be busy. */
+/* Tries after which a busy window is given up. */
 #define MAX_BUSY 50u
 
 struct batch {
@@ -45,10 +47,10 @@ struct batch {
 	uint32_t nr, nr_busy;
 	const struct redirect_lead *leads;
 	uint32_t nr_leads;
-	uint64_t own_sp; /* of the thread that asks */
+	uint64_t own_sp; /* stack pointer of the calling thread */
 };
 
-/* The window that @at is inside of, behind its first byte; NULL: none. */
+/* The window that contains @at, its first byte excluded; NULL: none. */
 static struct redirect_window *window_around(const struct batch *b, uint64_t at)
 {
 	uint32_t lo = LOWER_BOUND(i, 0, b->nr, b->windows[i].from < at);
@@ -66,8 +68,9 @@ static void mark(const struct batch *b, uint64_t at)
 }
 
 /*
- * A word of a stack. A probe, a handler or an unwinder may have left it there long ago, and the thread
- * sleeps above it: it counts only where it is part of what the kernel has saved for a handler.
+ * A word of a stack. A probe, a handler or an unwinder may have left it there long ago, on a part
+ * of the stack that the thread does not use. So it counts only if it belongs to what the kernel has
+ * saved for a handler.
  */
 static void mark_word(const struct batch *b, uint64_t word, uint64_t where)
 {
@@ -81,14 +84,14 @@ static void mark_word(const struct batch *b, uint64_t word, uint64_t where)
 		w->busy = 1;
 }
 
-/* The thread's stack has the addresses that it will go back to. */
+/* Search the addresses to which a thread will return, on its stack. */
 static void mark_stack(struct batch *b, uint64_t sp)
 {
 	uint64_t first = b->windows[0].from, last = b->windows[b->nr - 1].from + PAGE;
 	uint64_t words[PAGE / 8], at = (sp - RED_ZONE) & ~UINT64_C(7), end = at + MAX_STACK;
 	long i, bytes = (long)(PAGE - (at & (PAGE - 1)));
 
-	/* page by page: a read that goes beyond the mapping may give nothing */
+	/* page by page: a read beyond the mapping may give nothing */
 	for (; at < end && stopped_read(at, words, (size_t)bytes) == bytes; bytes = PAGE) {
 		for (i = 0; i < bytes / 8; i++)
 			if (unlikely(words[i] - first < last - first))
@@ -101,7 +104,7 @@ static void store(uint64_t at, const uint8_t *bytes, uint32_t n)
 {
 	uint64_t word, to = at;
 
-	/* the page behind may not be mapped */
+	/* the page behind it may not be mapped */
 	if ((at & (PAGE - 1)) > PAGE - 8 && (at & (PAGE - 1)) + n <= PAGE)
 		to = (at | (PAGE - 1)) - 7;
 	memcpy(&word, (const void *)to, 8);
@@ -109,7 +112,7 @@ static void store(uint64_t at, const uint8_t *bytes, uint32_t n)
 	*(volatile uint64_t *)text_at((void *)to) = word;
 }
 
-/* Bytes at the function's first instruction that its jump takes. */
+/* How many bytes at the function's first instruction its jump replaces. */
 static uint32_t jump_bytes(const struct redirect_window *w)
 {
 	uint64_t where = w->from + (uint64_t)(int64_t)w->padding;
@@ -120,8 +123,8 @@ static uint32_t jump_bytes(const struct redirect_window *w)
 }
 
 /*
- * The long jump first: until the short one leads there nothing does. It stays in the padding when
- * the short one goes.
+ * Write the long jump first: it has no effect until the short jump leads to it. It stays in the
+ * padding when the short one is removed.
  */
 static void write_one(struct redirect_window *w)
 {
@@ -144,7 +147,7 @@ static void write_one(struct redirect_window *w)
 	w->written = 1;
 }
 
-/* Threads on islands of probes go on where the instructions run from now on. */
+/* Threads on islands of probes must continue where the instructions run from now on. */
 static void lead_probes(const struct batch *b, uint32_t window)
 {
 	uint32_t i;
@@ -154,7 +157,7 @@ static void lead_probes(const struct batch *b, uint32_t window)
 			text_island_lead(b->leads[i].jump, b->leads[i].to);
 }
 
-/* In the child, while all threads are stopped. */
+/* Runs in the child, while all threads are stopped. */
 static void write_all(const struct stopped_thread *threads, uint32_t nr, void *arg)
 {
 	struct batch *b = arg;
@@ -162,7 +165,7 @@ static void write_all(const struct stopped_thread *threads, uint32_t nr, void *a
 
 	for (i = 0; i < b->nr; i++)
 		b->windows[i].busy = 0;
-	/* behind the first byte of a jump there is no thread */
+	/* no thread can be behind the first byte of a jump */
 	for (i = 0; i < nr && !b->windows[0].to_go_back; i++) {
 		if (!threads[i].sp)
 			continue;
@@ -170,7 +173,10 @@ static void write_all(const struct stopped_thread *threads, uint32_t nr, void *a
 		mark(b, threads[i].before);
 		mark_stack(b, threads[i].sp);
 	}
-	/* the caller's own: what a signal handler that led here has interrupted */
+	/*
+	 * the calling thread's own stack: a signal handler that led here may have interrupted the
+	 * function
+	 */
 	if (!b->windows[0].to_go_back)
 		mark_stack(b, b->own_sp);
 	b->nr_busy = 0;
@@ -191,7 +197,10 @@ static int in_line(uint64_t at, uint32_t n)
 	return at / TEXT_LINE_BYTES == (at + n - 1) / TEXT_LINE_BYTES;
 }
 
-/* Threads run: one instruction is replaced, and a CPU fetches the old one or the new one. */
+/*
+ * Write while threads run: one instruction is replaced, and a CPU executes the old one or the new
+ * one.
+ */
 static void write_alone(struct redirect_window *w)
 {
 	uint64_t where = w->from + (uint64_t)(int64_t)w->padding;

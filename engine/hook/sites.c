@@ -3,26 +3,26 @@
  * The sites of an object, and the memory near its text to which they lead: a slot (data) for each
  * function, and for short sites (ARCH_SITE_MIN bytes) two islands (code) that jump through it. A
  * full site (ARCH_SITE_FULL) calls or jumps through the slot itself; arch_patch.h has the bytes.
- * What changes while other threads run is the first byte or two of a site.
+ * While other threads run, only the first one or two bytes of a site change.
  *
- * The displacement stays, on or off, because the hook reads it: a thread that has made the call may
- * come to that after the site was switched off. Where a slot leads changes only while its site is
- * off, and text_sync() has made sure that no thread is inside it. A thread may be on an island for
- * any time, below a handler or without a CPU, having called or jumped there: so what is called and
- * what is jumped to are two islands with a pointer each. They differ in the displacement's lowest
- * byte alone, which is changed while the site is off, and both have the word that the hook looks
- * for. A full site whose first two bytes straddle a cache line is used as a NOP and a short one. A
- * passed-on site (callee.h) is always a call: its slot says whether it leads to a record first or
- * straight to where the compiler's call went.
+ * The displacement is the same on and off, because the hook reads it: a thread that has made the
+ * call may read it after the site was switched off. The target of a slot changes only while its
+ * site is off, and after text_sync() has made sure that no thread is inside the site. A thread may
+ * stay on an island for any time, interrupted by a handler or waiting for a CPU. So calls and jumps
+ * use two islands with a pointer each. Their displacements differ only in the lowest byte, which is
+ * changed while the site is off; both islands have the word that the hook reads. A full site whose
+ * first two bytes straddle a cache line is used as a NOP and a short site. A passed-on site
+ * (callee.h) is always a call: its slot leads to a record first, or straight to the target of the
+ * compiler's call.
  *
- * The compiler's NOPs stay until their function is first wanted: the pages of text that hold no
- * such site are the file's own. A site wanted before main(), or while dlopen() loads the object,
- * becomes one of the above (settle_quiet()), as no thread executes it yet. A site wanted later
- * becomes a short site with islands elsewhere (sites_late.c). Calls that the compiler made are
- * settled at once, since they cost.
+ * The compiler's NOPs stay until their function is first wanted, so pages of text without a wanted
+ * site remain the file's own. A site that is wanted before main(), or while dlopen() loads the
+ * object, gets one of the forms above (settle_quiet()), as no thread executes it yet. A site that
+ * is wanted later becomes a short site with islands elsewhere (sites_late.c). Calls that the
+ * compiler made are settled at once, since they cost time.
  *
- * Calls cannot be wrapped at a site behind the prologue, nor at one that is passed on: those have
- * no graph. fork: the child has the same text and the same memory. Costs: bench "start-up",
+ * Calls cannot be wrapped at a site behind the prologue, nor at a passed-on site: such functions
+ * have no graph. fork: the child has the same text and the same memory. Costs: bench "start-up",
  * "switching". Tests: tests/engine/.
  */
 #include "engine/hook/sites.h"
@@ -47,14 +47,14 @@
 #include "engine/core/text_patch.h"
 
 /*
- * area_function.enabled of a site that could not be switched off because another tool has written
- * there.
+ * Value of area_function.enabled: the site could not be switched off because another tool has
+ * written there.
  */
 #define LEFT_ON 2
 
-#define ISLAND_BYTES 48u /* the island that is called, and before or behind it the graph's */
+#define ISLAND_BYTES 48u /* the island for calls, and before or behind it the graph's */
 
-/* By the process's way of reserving, and its clock. */
+/* For the process's way of reserving, and its clock. */
 static const struct hook_entries *entries = &hook_entries_xadd_lsl;
 
 void sites_choose_entry(int rseq, int tsc, int stamps)
@@ -75,7 +75,7 @@ const struct hook_entries *sites_entries(void)
 	return entries;
 }
 
-/* Where the slot of a passed-on site leads when it is off. */
+/* The target of a passed-on site's slot while the site is off. */
 static uint64_t target_passed_on(const struct area_function *f)
 {
 	return (uint64_t)(f->how == AREA_BY_MCOUNT ? hook_real_mcount : hook_real_fentry);
@@ -111,7 +111,7 @@ struct site sites_site_of(const struct object *o, uint32_t i)
 	};
 }
 
-/* @wraps: the graph's island. */
+/* The address of the function's island. @wraps: the graph's. */
 static uint8_t *island_of(const struct sites *s, uint32_t i, const struct site *site, int wraps)
 {
 	uint8_t *called = s->islands + (uint64_t)i * ISLAND_BYTES + ISLAND_BYTES / 3;
@@ -123,13 +123,15 @@ static uint8_t *island_of(const struct sites *s, uint32_t i, const struct site *
 						      : called - ISLAND_BYTES / 3;
 }
 
-/* @i: the function's index in the object. @wraps: the call is wrapped. */
+/*
+ * Make both forms of a site. @i: the function's index in the object. @wraps: the call is wrapped.
+ */
 static void make_forms_as(const struct sites *s, uint32_t i, const struct site *site,
 			  const struct area_function *f, int wraps, struct forms *forms)
 {
 	const uint8_t *end = site->at + site->bytes, *to;
 
-	/* An object all of whose sites are late has no islands. */
+	/* an object with late sites alone has no islands */
 	if (site->late) {
 		arch_late_make(site->late->off, site->late->disp[wraps], wraps, forms->on,
 			       forms->off);
@@ -168,7 +170,7 @@ void sites_each(const struct object *o, site_fn *fn, void *arg)
 	}
 }
 
-/* The words that the entry points find: the record's head without its stamp. */
+/* Set the words that the entry points read: the record's head without its stamp. */
 void sites_fill(struct object *o, uint32_t i, const struct site *site)
 {
 	struct sites *s = o->hook_data;
@@ -189,7 +191,7 @@ void sites_fill(struct object *o, uint32_t i, const struct site *site)
 	}
 }
 
-/* The compiler's NOPs, or its call, become the site's off form. */
+/* Replace the compiler's NOPs, or its call, by the site's off form. */
 static void write_off(const struct object *o, uint32_t i, const struct site *site)
 {
 	const struct area_object *row = object_row(o);
@@ -206,7 +208,7 @@ static void write_off(const struct object *o, uint32_t i, const struct site *sit
 		arch_make_nops(text_at(rest), (uint32_t)(end - rest));
 }
 
-/* The first five bytes of it at least; a breakpoint of a debugger is none. */
+/* Whether at least the first five bytes are NOPs. A debugger's breakpoint is not one. */
 static int has_nops(const struct area_object *row, const struct area_function *f)
 {
 	const uint8_t *first = (const uint8_t *)(row->bias + f->offset + f->site);
@@ -222,7 +224,7 @@ int sites_refuse(struct object *o, uint32_t i, enum area_refusal why)
 	return 0;
 }
 
-/* For an object whose code no thread executes yet. */
+/* Settle a site in an object whose code no thread executes yet. */
 static int settle_quiet(struct object *o, uint32_t i)
 {
 	const struct area_object *row = object_row(o);
@@ -282,7 +284,10 @@ static void close_all(struct sites *s, int quiet)
 	text_close(s->lo, s->hi);
 }
 
-/* A call that the compiler made costs while it is there, or cannot be replaced later. */
+/*
+ * Whether to settle it at once: a call that the compiler made costs time while it is there, and
+ * some sites cannot be settled later.
+ */
 static int is_urgent(const struct area_object *row, const struct area_function *f)
 {
 	const uint8_t *first = (const uint8_t *)(row->bias + f->offset + f->site);
@@ -295,7 +300,8 @@ static int is_urgent(const struct area_object *row, const struct area_function *
 }
 
 /*
- * Whether the site of a function is to be settled: it is wanted (@how NULL: urgent) and is not yet.
+ * Whether a function's site must be settled: it is wanted (@how NULL: urgent) and is not settled
+ * yet.
  */
 int sites_is_due(const struct object *o, uint32_t i, const uint8_t *how)
 {
@@ -303,7 +309,7 @@ int sites_is_due(const struct object *o, uint32_t i, const uint8_t *how)
 	const struct area_function *f = area_function(row->first_function + i);
 	const struct sites *s = o->hook_data;
 
-	/* of one whose jump went when the engine was put to sleep the island is there still */
+	/* if its jump was removed at the detach, the island is still there */
 	if (!has_site(f) ||
 	    (is_settled(s, i) && !(how && s->redirects && !(f->flags & AREA_FUNCTION_REDIRECTED))))
 		return 0;
@@ -320,8 +326,8 @@ static int settle_one(struct object *o, uint32_t i, int quiet)
 }
 
 /*
- * Settle the sites that are due; those that cannot be are refused, named, and taken out of @how.
- * Return: 0 or -errno: nothing was done.
+ * Settle the sites that are due. Those that cannot be settled are refused, reported, and removed
+ * from @how. Return: 0; -errno: nothing was done.
  */
 static int settle(struct object *o, uint8_t *how)
 {
@@ -351,7 +357,7 @@ static int settle(struct object *o, uint8_t *how)
 	return err ? err : text_sync();
 }
 
-/* Sites and slots of redirects are in one mapping. */
+/* Map the sites and slots of redirects, which are in one mapping. */
 static int map_redirects(struct sites *s, const struct area_object *row)
 {
 	int err = redirect_map(&s->moved, s->text_lo, s->text_hi, row->nr_functions,
@@ -390,14 +396,14 @@ static int map_near(struct sites *s, const struct area_object *row)
 	return text_seal(s->islands, s->islands_bytes);
 }
 
-/* Check in advance that there is room near by, and that the text can be changed. */
+/* Check in advance that there is room near the text, and that the text can be changed. */
 static int prepare(struct object *o, struct sites *s)
 {
 	struct area_object *row = object_row(o);
 	int err = map_near(s, row);
 
 	if (err) {
-		/* of memory that was mapped, what is refused is to execute it */
+		/* the memory was mapped, so it is making it executable that was refused */
 		row->status = err == -EACCES || err == -EPERM ? AREA_OBJECT_NOT_WRITABLE
 							      : AREA_OBJECT_NO_ISLANDS;
 		return err;
@@ -410,7 +416,7 @@ static int prepare(struct object *o, struct sites *s)
 	return err;
 }
 
-/* The pages that hold sites. Return: whether there are any. */
+/* Find the pages that have sites. Return: whether there are any. */
 static int find_bounds(struct sites *s, const struct area_object *row)
 {
 	uint32_t i;
@@ -473,8 +479,8 @@ int sites_prepare(struct object *o, struct redirect *redirects)
 }
 
 /*
- * Switch off the sites that could not be switched off before, if they have our bytes again. A
- * passed-on site has the same bytes on and off; its slot makes the difference.
+ * Switch off the sites that could not be switched off before, if they have the engine's bytes
+ * again. A passed-on site has the same bytes on and off; its slot makes the difference.
  */
 static void take_back(const struct object *o, uint32_t i, const struct site *site,
 		      const struct forms *forms, void *arg)
@@ -514,7 +520,7 @@ static int take_all_back(struct object *o)
 	return text_sync();
 }
 
-/* A site of five bytes that is off, and is to lead to the other island when it is on. */
+/* Make a five-byte site that is off lead to the other island. */
 static void turn_one(const struct object *o, uint32_t i, const struct site *site,
 		     const struct forms *forms, void *arg)
 {
@@ -528,13 +534,16 @@ static void turn_one(const struct object *o, uint32_t i, const struct site *site
 	if (f->enabled || !how[i] || site->bytes == ARCH_SITE_FULL)
 		return;
 	make_forms_as(s, i, site, f, !sites_wraps(s, i, f), &was);
-	/* they differ in one byte of the displacement */
+	/* both forms differ in one byte of the displacement */
 	for (k = 1; k < site->bytes && !memcmp(site->at, was.off, site->bytes); k++)
 		if (was.off[k] != forms->off[k])
 			*(volatile uint8_t *)text_at(site->at + k) = forms->off[k];
 }
 
-/* A site that is not as we left it (a debugger's INT3, another tool) is refused, and named. */
+/*
+ * Switch a site. If another tool (a debugger's INT3) has changed its bytes, it is refused and
+ * reported.
+ */
 static void switch_one(const struct object *o, uint32_t i, const struct site *site,
 		       const struct forms *forms, void *arg)
 {
@@ -568,7 +577,7 @@ int sites_arm(struct object *o, uint8_t *how, enum record_kind kind)
 	struct sites *s = o->hook_data;
 	int err;
 
-	if (!s) /* no site at all, or none that can be reached */
+	if (!s) /* the object has no sites, or none that can be reached */
 		return -(int)object_row(o)->errno_value;
 	err = take_all_back(o);
 	if (!err)

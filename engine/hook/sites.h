@@ -10,30 +10,30 @@
 struct redirect;
 struct text_windows;
 
-/* Redirects as probes ask for them (text/probe_points.h). */
+/* The redirects' answers to probes (text/probe_points.h). */
 extern const struct text_windows sites_windows;
 
 /*
- * sites_prepare() - map the slots and islands of a scanned object. Where the compiler made calls
- * they become NOPs; its NOPs stay until their functions are wanted.
- * Return: 0; -ENOMEM if there is no room near the text, -EACCES and the like if the text cannot be
- * written: the object's row then says so and its functions are not traced.
+ * sites_prepare() - map the slots and islands of a scanned object. Calls that the compiler made
+ * become NOPs; its NOPs stay until their functions are wanted. @redirects: of redirect_scan(), or
+ * NULL. Return: 0; -ENOMEM: there is no room near the text; -EACCES and the like: the text cannot
+ * be written. Then the object's row has the reason, and its functions are not traced.
  */
 int sites_prepare(struct object *o, struct redirect *redirects);
 
-/* struct hook's arm. */
+/* arm() of struct hook. */
 int sites_arm(struct object *o, uint8_t *how, enum record_kind kind);
 
-/* struct hook's forget. */
+/* forget() of struct hook. */
 void sites_forget(struct object *o);
 
 /*
- * Choose the entry points: @rseq and @tsc as the process has them, @stamps as trace_clock says.
- * Before the first scan, or while nothing is armed.
+ * Choose the entry points. @rseq, @tsc: whether the process has them. @stamps: from trace_clock.
+ * Before the first scan, or while no site is armed.
  */
 void sites_choose_entry(int rseq, int tsc, int stamps);
 
-/* What sites_choose_entry() chose. */
+/* The entry points that sites_choose_entry() chose. */
 const struct hook_entries *sites_entries(void);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites that are first used while the program runs. At start, and while dlopen() loads an object,
- * no thread executes the compiler's NOPs, and any instruction can take their place (sites.c). Later
- * only some displacements can (arch_late.h), and the islands have to be where those lead: this file
- * finds room for them, in blocks near the text. A function has two, 16 bytes each: one that is
- * called, and one that is jumped to, whose displacement differs from the other's in one byte
- * (sites.c says why). The bytes are written in any order and mixture: each is harmless.
+ * Sites that are first used while the program runs. At the start, and while dlopen() loads an
+ * object, no thread executes the compiler's NOPs, and any instruction can replace them (sites.c).
+ * Later only some displacements are possible (arch_late.h), and the islands must be where those
+ * lead. This file finds room for them, in blocks near the text. A function has two islands of 16
+ * bytes: one for calls and one for jumps, whose displacement differs from the other's in one byte
+ * (sites.c says why). The bytes may be written in any order: each mixture is harmless.
  *
- * Blocks are given back with the object. Control context, under the tree's lock. fork: the child
- * has the same. Costs some microseconds a function, once. Tests: tests/engine/fire/late,
+ * Blocks are freed with the object. Control context, under the tree lock. fork: the child has the
+ * same. Costs some microseconds for each function, once. Tests: tests/engine/fire/late,
  * tests/engine/hooks.
  */
 #include "engine/hook/sites_late.h"
@@ -25,24 +25,24 @@
 
 #define BLOCK_BYTES  65536u
 #define ISLAND_BYTES 16u
-#define ISLAND_BITS  UINT64_C(0xffff) /* in `taken` */
+#define ISLAND_BITS  UINT64_C(0xffff) /* bits of an island in `taken` */
 #define REACH	     UINT64_C(0x7fff0000)
 #define LOWEST	     UINT64_C(0x20000)
-#define MAX_TRIES    256u /* addresses of new blocks */
-#define MAX_PLACES   64u  /* places in a block that are looked at for one site */
-#define MAX_MISSES   16u  /* sites in a row without a place there: the block is given up */
+#define MAX_TRIES    256u /* addresses that are tried for a new block */
+#define MAX_PLACES   64u  /* places in a block that are tried for one site */
+#define MAX_MISSES   16u /* sites in a row without a place in a block: then the block is given up */
 
-/* A block begins with this; then come islands, and at its end their unwind rows. */
+/* A block begins with this struct; then come islands, and at its end their unwind rows. */
 struct late_block {
 	struct late_block *next;
 	uint32_t misses;
-	uint64_t taken[BLOCK_BYTES / 64]; /* a bit a byte: islands lie at any address */
+	uint64_t taken[BLOCK_BYTES / 64]; /* a bit for each byte: islands may be at any address */
 };
 
 #define FIRST (sizeof(struct late_block))
 #define LAST  (BLOCK_BYTES - ISLAND_ROWS_BYTES)
 
-/* The bits of `taken` for an island that begins @in bytes into the block. */
+/* The bits of `taken` for an island at offset @in of the block. */
 static uint64_t taken_bits(const struct late_block *b, uint64_t in)
 {
 	uint64_t bits = b->taken[in / 64] >> in % 64;
@@ -85,7 +85,7 @@ static struct late_block *block_of(const struct sites *s, uint64_t at)
 	return NULL;
 }
 
-/* The same, for addresses near each other that are asked for one after the other. */
+/* As block_of(), fast for nearby addresses one after the other. */
 static struct late_block *block_again(const struct sites *s, uint64_t at, struct late_block **last)
 {
 	if (!*last || at - (uint64_t)*last >= BLOCK_BYTES)
@@ -94,7 +94,8 @@ static struct late_block *block_again(const struct sites *s, uint64_t at, struct
 }
 
 /*
- * A block that has room at @at, behind its head. Some sites can lead to only one place in 64 KiB.
+ * Map a block that has room at @at, behind its head. Some sites can lead to only one place in 64
+ * KiB.
  */
 static struct late_block *add_block(struct sites *s, uint64_t at)
 {
@@ -106,7 +107,7 @@ static struct late_block *add_block(struct sites *s, uint64_t at)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_failed(p))
 		return NULL;
-	if ((uint64_t)p != base) { /* a kernel before 4.17 takes it for a hint */
+	if ((uint64_t)p != base) { /* a kernel before 4.17 takes the address as a hint */
 		sys_munmap((void *)p, BLOCK_BYTES);
 		return NULL;
 	}
@@ -116,7 +117,7 @@ static struct late_block *add_block(struct sites *s, uint64_t at)
 	return b;
 }
 
-/* A place in the block to which the site can lead; 0: none. */
+/* Find a place in the block to which the site can lead; 0: none. */
 static uint64_t place_in(const struct late_block *b, const struct arch_late *late, uint64_t end)
 {
 	uint64_t at = (uint64_t)b + FIRST, last = (uint64_t)b + LAST - ISLAND_BYTES;
@@ -130,7 +131,7 @@ static uint64_t place_in(const struct late_block *b, const struct arch_late *lat
 	return 0;
 }
 
-/* Each displacement that differs from @disp in the @i-th byte, the nearest ones first. */
+/* The @k-th displacement that differs from @disp only in the @i-th byte, the nearest ones first. */
 static uint32_t varied(uint32_t disp, uint32_t i, uint32_t k)
 {
 	uint32_t step = k & 1 ? (k + 1) / 2 : UINT32_MAX - k / 2 + 1;
@@ -140,9 +141,9 @@ static uint32_t varied(uint32_t disp, uint32_t i, uint32_t k)
 }
 
 /*
- * A place for the second island of the site whose first is at @first, in any block or a new one.
- * The third byte comes first: then the two are in different blocks, and the next sites can lead as
- * far (take_again()) without getting in each other's way.
+ * Find a place for the second island of the site whose first one is at @first, in any block or a
+ * new one. The third byte is varied first: then the two islands are in different blocks, and the
+ * islands of the next sites can have the same distances (take_again()) without collisions.
  */
 static uint64_t place_beside(struct sites *s, const struct arch_late *late, uint64_t end,
 			     uint64_t first, int may_add)
@@ -186,7 +187,7 @@ static int take_pair(struct sites *s, struct late_block *b, const struct arch_la
 	return 1;
 }
 
-/* A new block from @lo on to which the site can lead. */
+/* Map a new block, from @lo on, to which the site can lead. */
 static int take_in_new(struct sites *s, const struct arch_late *late, uint64_t end, uint64_t lo,
 		       uint64_t hi, uint64_t at[2])
 {
@@ -209,12 +210,12 @@ static int take_in_new(struct sites *s, const struct arch_late *late, uint64_t e
 	return 0;
 }
 
-#define NEAR  UINT64_C(0x0b100000) /* below the text, at first: above a program lies its heap */
+#define NEAR  UINT64_C(0x0b100000) /* below the text, tried first: above a program is its heap */
 #define ABOVE UINT64_C(0x20000000)
 
 /*
- * Where the site before this one led, as far from it: functions lie one after the other, and so do
- * their islands then, without a search.
+ * Try the same distance as for the site before this one: functions follow each other, so their
+ * islands follow each other without a search.
  */
 static int take_again(struct sites *s, const struct arch_late *late, uint64_t end, uint64_t at[2])
 {
@@ -263,7 +264,7 @@ static int find_islands(struct sites *s, const struct arch_late *late, uint64_t 
 	return -ERANGE;
 }
 
-/* The sites and their slots lie between: what an island can reach and be reached from. */
+/* Compute the addresses from which an island reaches the slots, and which the sites reach. */
 static void find_reach(struct sites *s, const struct object *o)
 {
 	uint64_t lo = (uint64_t)s->slots, hi = lo + object_row(o)->nr_functions * sizeof(*s->slots);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that were built without a site get one on an island (redirect.h): before their object's
- * code runs, or while threads run in it (redirect_live.h). All functions of an object that are
+ * code runs, or while threads run in it (redirect_live.h). All functions of an object that become
  * wanted in one change are settled together, so threads stop once.
  *
- * Probes at instructions that a redirect moves go with them (text/probe_moved.c).
+ * Probes at instructions that a redirect moves are moved, too (text/probe_moved.c).
  *
- * A site that has been made stays: off, it costs a jump there and back, until the engine is put to
- * sleep and the jump goes (sites_redirect_rest()). Constructor and agent context, under the tree's
- * lock. fork: the child has the same. Tests: tests/cli/test_unmodified.py, test_attach_functions.py.
+ * A site that was made stays: while it is off it costs a jump there and back, until a detach
+ * removes the jump (sites_redirect_rest()). Constructor and agent context, under the tree lock.
+ * fork: the child has the same. Tests: tests/cli/test_unmodified.py, test_attach_functions.py.
  */
 #include <errno.h>
 
@@ -52,7 +52,7 @@ static struct text_window window_of(const struct object *o, uint32_t i)
 	};
 }
 
-/* The first function of which the beginning is behind @address. */
+/* The index of the first function that begins behind @address. */
 static uint32_t behind(const struct object *o, uint64_t address)
 {
 	const struct area_object *row = object_row(o);
@@ -81,7 +81,7 @@ static uint64_t copy_in(const struct text_window *w, uint64_t address)
 
 #define PAGE UINT64_C(4096)
 #define PADDING_REACH                                                                              \
-	160u /* of a short jump, and what is between it and the function's beginning */
+	160u /* reach of a short jump, and what is between it and the function's beginning */
 
 static int claims(const struct object *o, uint64_t lo, uint64_t hi)
 {
@@ -107,7 +107,7 @@ static int claims(const struct object *o, uint64_t lo, uint64_t hi)
 
 const struct text_windows sites_windows = {.at = window_at, .copy = copy_in, .claim = claims};
 
-/* Pages that will be written, from the lowest address on. */
+/* Pages that will be written, from the lowest address up. */
 struct pages {
 	uint64_t lo, hi;
 };
@@ -131,7 +131,7 @@ static void will_write(struct pages *p, uint64_t at, uint64_t bytes)
 	*p = (struct pages){lo, hi};
 }
 
-/* The text of a function: its entry, and the padding that it may jump through. */
+/* The text of a function that changes: its entry, and the padding with its long jump. */
 static void will_write_jump(struct pages *p, uint64_t from, int padding)
 {
 	uint32_t between = (uint32_t)(padding < 0 ? -padding : padding);
@@ -139,7 +139,7 @@ static void will_write_jump(struct pages *p, uint64_t from, int padding)
 	will_write(p, padding < 0 ? from - between : from, between + REDIRECT_MAX_WRITTEN);
 }
 
-/* The islands of all that are due, with their rows and slots. */
+/* Back the islands of all functions that are due, with their rows and slots. */
 static void back_islands(const struct object *o, const uint8_t *how)
 {
 	const struct sites *s = o->hook_data;
@@ -182,7 +182,7 @@ static void back_windows(const struct redirect_window *windows, uint32_t nr)
 	back(&text);
 }
 
-/* The function's first instructions are as they were found, but for probes. */
+/* Whether the function's first instructions are as in the file, except for probes. */
 static int is_as_found(const struct object *o, uint32_t i)
 {
 	const struct text_window w = window_of(o, i);
@@ -194,7 +194,7 @@ static int is_as_found(const struct object *o, uint32_t i)
 	return !memcmp(now, w.text, w.bytes);
 }
 
-/* The island with its site, which is off. Return: whether it could be made. */
+/* Make the island with its site, which is off. Return: whether it was possible. */
 static int make_island(struct object *o, uint32_t i)
 {
 	const struct area_function *f = area_function(object_row(o)->first_function + i);
@@ -229,7 +229,7 @@ int sites_redirect_quiet(struct object *o, uint32_t i)
 	return 1;
 }
 
-/* Whether a jump of a probe before it relies on bytes that the redirect changes. */
+/* Whether the jump of a probe before it relies on bytes that the redirect changes. */
 static int is_relied_on(const struct object *o, uint32_t i)
 {
 	const struct sites *s = o->hook_data;
@@ -242,8 +242,8 @@ static int is_relied_on(const struct object *o, uint32_t i)
 }
 
 /*
- * A site that was there before is as it was: a thread may be on it. Return: whether the island is
- * ready.
+ * Prepare a function. A site that exists already is kept as it is: a thread may be on it. Return:
+ * whether the island is ready.
  */
 static int prepare_one(struct object *o, uint32_t i)
 {
@@ -256,7 +256,10 @@ static int prepare_one(struct object *o, uint32_t i)
 	return make_island(o, i);
 }
 
-/* With the memory of islands writable, which is not to be when probes come to them. */
+/*
+ * Make the windows while the memory of islands is writable, which it must not be when probes change
+ * it.
+ */
 static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_window *windows)
 {
 	const struct area_object *row = object_row(o);
@@ -285,7 +288,7 @@ static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_win
 	return nr;
 }
 
-/* Jumps of islands of probes that change with the windows. */
+/* The jumps of probes' islands that change with the windows. */
 struct leads {
 	struct redirect_lead *rows;
 	uint32_t nr, room, window;
@@ -326,7 +329,7 @@ static void open_leads(const struct leads *l, int on)
 	}
 }
 
-/* Return: 0, or -ENOMEM. Undone with free_leads(). */
+/* Return: 0, to be undone by free_leads(); -ENOMEM. */
 static int make_leads(const struct object *o, const struct redirect_window *windows, uint32_t nr,
 		      struct leads *l)
 {
@@ -357,7 +360,7 @@ static void ignore_lead(uint64_t jump, uint64_t to, void *arg)
 	(void)arg;
 }
 
-/* Probes at the instructions go with them. Return: the number of windows that are left. */
+/* Move the probes at the windows' instructions. Return: the number of windows that are left. */
 static uint32_t take_probes(struct object *o, uint8_t *how, struct redirect_window *windows,
 			    uint32_t nr)
 {
@@ -377,7 +380,10 @@ static uint32_t take_probes(struct object *o, uint8_t *how, struct redirect_wind
 	return left;
 }
 
-/* Jumps whose sites are off. Bytes that another tool has written there stay. */
+/*
+ * Make windows to restore the text where sites are off. Bytes that another tool has written there
+ * stay.
+ */
 static uint32_t make_windows_back(struct object *o, struct redirect_window *windows)
 {
 	const struct area_object *row = object_row(o);
@@ -443,7 +449,7 @@ int sites_redirect_rest(struct object *o)
 	return err ? err : left;
 }
 
-/* The reason why threads could not be stopped. */
+/* Report why threads could not be stopped. */
 static void report(const struct object *o, int err, int tid)
 {
 	char text[96];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the slots of an object's sites lead, as core/ops.h says for each function: to the function
- * tracer's entry, to a wrap stub, or to C; see sites.c. fork, dlclose: see there.
+ * The targets of an object's slots, which core/ops.h chooses for each function: the function
+ * tracer's entry point, a wrap stub, or C; see sites.c. fork, dlclose: see there.
  */
 #include <errno.h>
 
@@ -32,7 +32,7 @@ uint64_t sites_target_on(const struct area_function *f)
 	return (uint64_t)(is_passed_on(f) ? e->passed_on_fentry : e->function);
 }
 
-/* The function's wrap stub, or -ENOSPC: it has none. */
+/* The function's wrap stub; -ENOSPC: it has none. */
 static int stub_of(struct object *o, uint32_t i, const struct site *site)
 {
 	struct sites *s = o->hook_data;
@@ -50,7 +50,7 @@ static int stub_of(struct object *o, uint32_t i, const struct site *site)
 	return (int)s->stubs[i] - 1;
 }
 
-/* A slot leads to the function's wrap stub; a function that can have none is not traced. */
+/* Make a slot lead to the function's wrap stub. A function that can have none is not traced. */
 static int aim_at_stub(struct object *o, uint32_t i, const struct site *site)
 {
 	struct sites *s = o->hook_data;
@@ -62,7 +62,7 @@ static int aim_at_stub(struct object *o, uint32_t i, const struct site *site)
 	return 0;
 }
 
-/* In one mapping: the stubs, then the bits of functions that must not be wrapped. */
+/* One mapping has the stubs, then a bit for each function that must not be wrapped. */
 size_t sites_stub_table_bytes(const struct object *o, size_t *stubs)
 {
 	*stubs = ((size_t)object_row(o)->nr_functions * sizeof(uint32_t) + 7) & ~(size_t)7;
@@ -112,7 +112,7 @@ int sites_aim(struct object *o, uint8_t *how, enum record_kind kind)
 		if (f->enabled || !has_site(f) || !is_settled(s, i) || is_by_c(s, i))
 			continue;
 		if (kind == RECORD_FUNCTION) {
-			/* the slot of a passed-on site makes it on or off */
+			/* the slot of a passed-on site is its switch */
 			if (!is_passed_on(f))
 				s->slots[i].target = sites_target_on(f);
 		} else if (!can_wrap(f)) {
@@ -141,9 +141,9 @@ int sites_aim(struct object *o, uint8_t *how, enum record_kind kind)
 }
 
 /*
- * Sites whose calls begin or cease to go through C are switched off if the graph's jump has to
- * become a call, or the other way round. Sites of the function tracer are calls already, so they
- * lose no record.
+ * A site whose calls start or stop going through C is switched off first if the graph's jump must
+ * become a call, or a call the jump. Sites of the function tracer are calls already, so they lose
+ * no record.
  */
 static void leave_jump(const struct object *o, uint32_t i, const struct site *site,
 		       const struct forms *forms, void *arg)
@@ -188,7 +188,7 @@ int sites_aim_by_c(struct object *o, const uint8_t *how)
 	return err;
 }
 
-/* The part of a call that is done after C, for the tracers. */
+/* The target of a call after C, for the tracers. */
 static uint64_t next_of(struct object *o, uint32_t i, uint8_t how)
 {
 	uint64_t next = how & OPS_RECORD ? OPS_RECORD : OPS_GO_ON;
@@ -218,7 +218,7 @@ int sites_chain_by_c(struct object *o, const uint8_t *how)
 		err = ops_set_next(id, next_of(o, i, how[i]));
 		if (err)
 			break;
-		/* the site may be on, and its slot lead to the tracer's own entry point */
+		/* the site may be on, with its slot leading to the tracer's own entry point */
 		*(volatile uint64_t *)&s->slots[i].target =
 			(uint64_t)(how[i] & OPS_SAVE_ALL ? hook_ops : hook_calls);
 	}

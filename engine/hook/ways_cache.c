@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See ways_cache.h. A ways file is used if it is trusted (ways_file_is_trusted()), it is no link, and
- * all that it says fits (ways_file_unpack()). Else it is as if there were none: the object is
- * analysed. The file is read, not mapped: one that is cut short meanwhile must
- * not end the program.
+ * its contents fit (ways_file_unpack()). Otherwise the object is analysed, as if there were no file.
+ * The file is read, not mapped: a file that is truncated meanwhile must not end the program.
  *
  * Constructor and notification contexts. fork: nothing. Costs: bench unmodified.
  * Tests: tests/cli/test_ways.py.
@@ -17,7 +16,7 @@
 #include "engine/base/seq_buf.h"
 #include "object/ways_file.h"
 
-/* Folders, the user's first; "": none. A longer name than this is not used. */
+/* Folders, the user's first; "": none. A longer name is not used. */
 static char folders[2][512];
 
 static void set_folder(char *folder, const char *a, const char *b, const char *c)

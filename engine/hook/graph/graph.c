@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See graph.h: the stub of each function, the current variants of the entry points, and the graph's
- * filters. A stub that is given back may serve another function; one that was never taken leads
- * nowhere. Constructor or agent context, but for graph_silent_exit(). Tests: tests/engine/graph.
+ * filters. A stub that is given back may be used for another function. A stub that was never taken
+ * has no target. Constructor or agent context, except graph_silent_exit(). Tests:
+ * tests/engine/graph.
  */
 #include "engine/hook/graph/graph.h"
 
@@ -32,9 +33,9 @@ uint32_t graph_roots;
 uint64_t graph_thresh;
 uint32_t graph_filters;
 
-static uint32_t nr_taken; /* stubs below were taken once */
+static uint32_t nr_taken; /* stubs below it have been taken once */
 static uint32_t nr_free;
-static uint32_t next_free[GRAPH_STUBS]; /* of those given back, a list by index + 1 */
+static uint32_t next_free[GRAPH_STUBS]; /* list of stubs that were given back, by index + 1 */
 static uint32_t first_free;
 
 #define VARIANT(way)                                                                               \
@@ -52,7 +53,8 @@ static const struct variant {
 		VARIANT(mono), VARIANT(none_rseq),  VARIANT(none_xadd)};
 static const struct variant *variant = &variants[2];
 static void (*multi_enter)(void) = graph_enter_multi_mono;
-static int top_on, was_multi; /* the top instance makes a graph; others do */
+/* whether the top instance makes a graph, and whether other instances do */
+static int top_on, was_multi;
 
 void graph_choose_entry(int rseq, int tsc, int stamps)
 {
@@ -93,7 +95,7 @@ void graph_stub_set_id(uint32_t stub, uint32_t id)
 
 	graph_table[stub].word = (uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT | words;
 	graph_table[stub].exit = (uint64_t)RECORD_EXIT << RECORD_KIND_SHIFT | words;
-	/* filters may have been set before the tracer, at which stubs are taken */
+	/* filters may have been set before the tracer started, which takes the stubs */
 	store_relaxed(&graph_flags[stub], filters_of(id));
 }
 
@@ -111,7 +113,8 @@ void graph_stub_give(uint32_t stub)
 }
 
 /*
- * The filters of each function that has a stub, and whether any variant but the plain one is due.
+ * Read the filters of each function that has a stub. Return: whether the plain variant is not
+ * enough.
  */
 static int read_filters(void)
 {
@@ -127,7 +130,7 @@ static int read_filters(void)
 	       graph_args || graph_retval;
 }
 
-/* The shadow of the stacks. */
+/* Set up the shadow of stacks. */
 static int have_stacks(void)
 {
 	int err = graph_stacks_start() ? -ENOMEM : graph_stacks_probe();
@@ -141,8 +144,8 @@ static int have_stacks(void)
 }
 
 /*
- * Choose the variants of the entry points. Readers keep the stack of a thread's last record. After
- * a change from one to several instances, or back, the next record must name it again:
+ * Choose the variants of the entry points. Readers remember the stack of a thread's last record. So
+ * after a change from one to several instances, or back, the next record must name its stack again:
  * ring_invalidate().
  */
 static int choose(int top, int multi)
@@ -151,7 +154,7 @@ static int choose(int top, int multi)
 
 	if (top || multi) {
 		graph_look_at_shadow_stacks();
-		/* those that were there before it was refused go on without calls */
+		/* instances that made a graph before it was refused keep it, without calls */
 		if (graph_is_refused() && ((top && !top_on) || (multi && !was_multi))) {
 			graph_report_refused("no function_graph");
 			return -ENODEV;
@@ -164,8 +167,8 @@ static int choose(int top, int multi)
 	if (top || multi)
 		graph_libunwind_meet();
 	/*
-	 * for threads that can no longer map memory themselves; not by the agent for threads that
-	 * can
+	 * for threads that can no longer map memory themselves; the agent does not do it for
+	 * threads that can
 	 */
 	if ((top || multi) && load_relaxed(&sys_nr_forbidden))
 		graph_stacks_ahead();
@@ -207,8 +210,8 @@ void graph_finish(enum record_kind kind)
 
 /*
  * A call without a plain entry record returns: several instances know it, set_graph_notrace hid it,
- * or tracing_thresh may want it. Called by graph.S, in any context. @slot: S, on @s. @stub: what it
- * holds. @value: its result.
+ * or tracing_thresh may want it. Called by graph.S, in any context. @slot: the address of the
+ * return address, on stack @s. @stub: what the slot holds. @value: the call's result.
  */
 void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s, uint64_t value);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_calls.h. Each ring, and each page of it, records by itself on which stack its records
- * were made: a record on another stack than the last one in its page comes with a RECORD_STACK in
- * the same reservation. ring_ctl.last_state is the stack of the page's last record. A handler that
- * records above an unfinished writer always writes its stack, and marks the state as unknown; the
- * writer below sees the mark, and begins anew if it has to. So no handler is refused, and no record
- * is on a wrong stack.
+ * See graph_calls.h. In each ring, each page records by itself on which stack its records were
+ * made: if a record is on another stack than the last one in its page, a RECORD_STACK comes before
+ * it, in the same reservation. ring_ctl.last_state is the stack of the page's last record. A
+ * handler that makes a record while it interrupts a writer always writes its stack, and marks the
+ * state as unknown. The interrupted writer sees the mark, and starts again if it has to. So no
+ * handler is refused, and no record is on a wrong stack.
  *
- * No state but that. fork: ring_invalidate() by way of graph_settle(). Costs: bench "instances".
+ * No other state. fork: graph_settle() calls ring_invalidate(). Costs: bench "instances".
  * Tests: tests/engine/fire/instances.
  */
 #include "engine/hook/graph/graph_calls.h"
@@ -29,15 +29,15 @@ static uint64_t head_word(enum record_kind kind, uint32_t id, uint64_t stamp)
 
 /* A record with its payload. */
 struct entry {
-	uint64_t stack; /* head word of the RECORD_STACK before it */
-	uint64_t word;	/* its own, stamp 0 */
+	uint64_t stack; /* head word of the RECORD_STACK to write before it */
+	uint64_t word;	/* head word, stamp 0 */
 	uint32_t nr;	/* words of payload */
 	const uint64_t *more;
 };
 
 /*
- * A record in a slot that is reserved. @before: ctl->last_state as it was. Return: 0: a handler
- * changed that meanwhile, or the page is too old: nothing was written.
+ * Fill in a reserved slot. @before: value of ctl->last_state at the reservation. Return: 0: a
+ * handler changed that meanwhile, or the page is too old: nothing was written.
  */
 static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *words, int alone,
 		uint64_t before, const struct entry *e)
@@ -59,8 +59,10 @@ static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *wo
 	return 1;
 }
 
-/* Write a record that was made on stack @s. Return whether it was. Between ring_enter() and
- * _leave(). */
+/*
+ * Write a record on the stack of @e. Return: whether it was written. Between ring_enter() and
+ * ring_leave().
+ */
 static int put_entry(struct ring *r, const struct entry *e)
 {
 	uint32_t stack = record_word_id(e->stack), whole = (2 + e->nr) * 8;
@@ -85,7 +87,7 @@ static int put_entry(struct ring *r, const struct entry *e)
 
 				words[0] = head_word(RECORD_UNCOMMITTED, bytes, 0);
 				done = fill(ctl, head, words, alone, before, e);
-				if (!done) /* readers need not wait for it */
+				if (!done) /* a void record, for which readers need not wait */
 					words[0] = head_word(RECORD_UNCOMMITTED, bytes,
 							     RECORD_GIVEN_UP);
 				full = !done && load_relaxed(&ctl->last_state) == before;
@@ -145,7 +147,10 @@ static void put_exit(struct ring *r, const struct graph_stack *s, uint32_t id, u
 		put_entry(r, &e);
 }
 
-/* @l: the users of calls, until ring_leave(). Return: 0: the thread may record nothing now. */
+/*
+ * Begin a use of the ring. @l: the users of calls, valid until ring_leave(). Return: 0: the thread
+ * may make no record now.
+ */
 static inline int begin(struct srcu_thread **inside, const struct ops_list **l)
 {
 	*inside = ring_enter();
@@ -155,7 +160,7 @@ static inline int begin(struct srcu_thread **inside, const struct ops_list **l)
 	return 1;
 }
 
-/* Time on a stack since the last entry or return of a profiled call there. */
+/* The time since a profiled call last began or returned on this stack. */
 static uint64_t since_last(struct graph_stack *s, uint64_t now)
 {
 	uint64_t last = s->profiled;
@@ -164,7 +169,7 @@ static uint64_t since_last(struct graph_stack *s, uint64_t now)
 	return last && last < now ? now - last : 0;
 }
 
-/* Whether the call at @slot is profiled, since the profiler was switched on. */
+/* Whether the call at @slot began after the profiler was switched on, and is profiled. */
 static int is_profiled(uint64_t slot)
 {
 	const struct graph_shadow *shadow = graph_shadow(slot);
@@ -173,14 +178,14 @@ static int is_profiled(uint64_t slot)
 	       shadow->stamp >= function_profile_since;
 }
 
-/* A call of @id begins at @slot: the time until now was that of the call which makes it. */
+/* A call of @id begins at @slot: the time until now belongs to the call that makes it. */
 static void profile_enter(struct graph_stack *s, uint64_t slot, uint32_t id)
 {
 	uint64_t now = ring_clock(), ran = since_last(s, now), outer = s->open, stub;
 
 	function_profile_enter(id);
 	graph_shadow(slot)->stamp = now;
-	/* of calls in between that only others want, it is theirs as much as the caller's */
+	/* it also belongs to calls in between that are open for other users alone */
 	while (ran && outer > slot && outer < s->top) {
 		if (is_profiled(outer)) {
 			stub = *(const uint64_t *)outer;
@@ -196,7 +201,7 @@ static void profile_exit(struct graph_stack *s, uint64_t slot, uint32_t id, uint
 {
 	uint64_t began = graph_shadow(slot)->stamp, own = since_last(s, now);
 
-	/* a call from before it was switched on has no time since then that is known */
+	/* of a call from before the profiler was switched on, the time since then is not known */
 	if (began >= function_profile_since && now >= began)
 		function_profile_exit(id, now - began, own < now - began ? own : now - began);
 }
@@ -231,8 +236,8 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 }
 
 /*
- * Whether an instance knows the call around a tail call. The plain way of the top instance notes
- * nothing.
+ * Whether an instance knows the call that a tail call replaces. The plain variant for the top
+ * instance does not set `calls`.
  */
 static int knows(const struct graph_shadow *shadow, const struct ring *r)
 {
@@ -241,7 +246,9 @@ static int knows(const struct graph_shadow *shadow, const struct ring *r)
 	return (int)((shadow->calls | shadow->calls >> GRAPH_TAIL_SHIFT) >> r->index & 1);
 }
 
-/* Whether a function entered by a tail call can have an entry of its own: see graph_calls.h. */
+/*
+ * Whether a function entered by a tail call may have an entry record of its own: see graph_calls.h.
+ */
 static int can_enter(const struct graph_shadow *shadow, uint32_t id)
 {
 	uint64_t tails = shadow->calls >> GRAPH_TAIL_SHIFT & GRAPH_CALLS_MASK;
@@ -251,7 +258,7 @@ static int can_enter(const struct graph_shadow *shadow, uint32_t id)
 	       (!tails || graph_tail_id(shadow->calls) == id);
 }
 
-/* As graph.S's TAIL_COUNT. */
+/* Count a tail call, as graph.S's TAIL_COUNT does. */
 static void count_tail(struct graph_stack *s, struct graph_shadow *shadow)
 {
 	if (graph_tails(shadow) == GRAPH_TAILS_MASK)
@@ -338,7 +345,7 @@ void graph_calls_exit(uint64_t slot, uint32_t id, struct graph_stack *s, uint64_
 	for (i = 0; i < l->nr_graph; i++)
 		exit_in(l->graph[i].ring, calls, id, s, value);
 	if (!l->nr_graph && top && calls & 1) {
-		/* the plain way, by now: its word of the stack comes with the record */
+		/* the plain variant is current now, and writes RECORD_STACK with its record */
 		ring_block(ring_top)->last_state = 0;
 		exit_in(ring_top, calls, id, s, value);
 		graph_tls.word = s->word;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds objects that copy pieces of a stack elsewhere and back (greenlet, callcc). A wrapped call's
- * shadow belongs to the address of its stack slot, and such an object lets calls of several stacks
- * take turns at one address: they would return to each other's callers. So no call is wrapped once
- * such an object is there, in none of the objects; the function tracer has all of them.
+ * shadow belongs to the address of its stack slot. Such an object lets calls of several stacks use
+ * one address in turn, so they would return to each other's callers. So once such an object is
+ * loaded, no call is wrapped, in any object. The function tracer is not affected.
  *
- * Where it comes by dlopen() under a graph, the functions are switched off before its code runs.
- * Calls that are open then lie further out on their stacks than what the object will copy: it
- * copies from where it was called inwards. They return as they would.
+ * If dlopen() loads it while there is a graph, the functions are switched off before its code runs.
+ * Calls that are open then are further out on their stacks than anything that the object will copy,
+ * as it copies from its own caller inwards. They return as usual.
  *
- * A processor that keeps return addresses on a shadow stack of its own, too, ends a program at the
- * return of a wrapped call: no call is wrapped there either. The kernel switches it on for a program
- * as it starts, so it is looked at once, before the first call is wrapped.
+ * A processor that also keeps return addresses on a shadow stack of its own ends a program at the
+ * return of a wrapped call, so no call is wrapped there either. The kernel switches this on when a
+ * program starts, so one look before the first wrapped call is enough.
  *
  * Constructor and notification contexts. fork: the child has the same objects. dlclose(): the graph
  * stays refused. Costs: a few look-ups by hash for each object. Tests: tests/cli/test_unmodified.py.
@@ -29,7 +29,7 @@
 #include "object/entries.h"
 
 static int refused;
-static uint32_t nr_seen; /* objects that were looked at */
+static uint32_t nr_seen; /* objects that have been examined */
 static char why[384];
 
 int graph_is_refused(void)

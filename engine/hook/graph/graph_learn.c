@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_learn.h. Stacks that nothing names may be next to each other, so nearness decides
+ * See graph_learn.h. Unknown stacks may be adjacent, so the distance between addresses proves
  * nothing. The walk from the call up to its callers decides (core/unwind.h): it reaches the stack
- * above, or it ends before. Where the caller has no table, the innermost open call of the stack on
- * which the thread was last may have made this one. If that is not so either, a call so near that
- * both may be true is left out. See DECISIONS.md, "Stacks that nothing names".
+ * above, or it ends before. If the caller has no table, the innermost open call of the thread's
+ * last stack may have made this call. If that did not either, and the call is so near that both may
+ * be true, it is left out. See DECISIONS.md, "Stacks that nothing names".
  *
  * Owns nothing. fork: nothing to do. Costs: a walk of few frames for each call that is deeper on a
  * learned stack than all before. Tests: tests/engine/graph/adjacent.
@@ -24,8 +24,8 @@
 #include "engine/process/area.h"
 
 #define PAGE	      UINT64_C(4096)
-#define FIND_REACH    UINT64_C(65536) /* bytes in which a stack above is looked for */
-#define UNCLEAR_LAST  UINT64_C(16384) /* without tables: the thread was there last, */
+#define FIND_REACH    UINT64_C(65536) /* bytes in which a stack above is searched */
+#define UNCLEAR_LAST  UINT64_C(16384) /* without tables: the thread was last on the stack above, */
 #define UNCLEAR_OTHER UINT64_C(2048)  /* or on another stack */
 #define ABANDONED_GAP UINT64_C(64)
 #define MAX_FRAMES    1024u
@@ -36,7 +36,7 @@ int graph_may_read(const struct graph_stack *s, uint64_t slot, uint64_t near)
 
 	if ((slot ^ near) < PAGE)
 		return 1;
-	/* a stack of known bounds is still there, up to its end */
+	/* the memory of a stack with known bounds exists up to its end */
 	if (sys_is_forbidden())
 		return s->floor && slot > near;
 	return !sys_mincore((void *)(slot & ~(PAGE - 1)), PAGE, &state);
@@ -88,7 +88,7 @@ static int is_one_mapping(uint64_t slot, uint64_t end)
 struct above {
 	uint64_t slot, lo;
 	struct graph_stack *s;
-	struct graph_stack *doubted; /* on which it would lie */
+	struct graph_stack *doubted; /* the learned stack that may be another one */
 };
 
 static int see_above(struct graph_stack *s, void *arg)
@@ -116,8 +116,8 @@ static int see_above(struct graph_stack *s, void *arg)
 enum leads {
 	LEADS_THERE,
 	LEADS_ELSEWHERE,
-	LEADS_NOWHERE, /* there are no tables for a caller further out */
-	LEADS_UNKNOWN, /* nor for the caller */
+	LEADS_NOWHERE, /* the caller has a table, but a caller further out has none */
+	LEADS_UNKNOWN, /* the caller has no table */
 };
 
 /*
@@ -148,10 +148,10 @@ static enum leads leads_to(const struct above *a, uint64_t fp, uint64_t end)
 }
 
 /*
- * A learned stack in the page of a slot above it. If that lies a few bytes higher, it is the same
- * one, which begins anew. If the other one has no open call, it may be the same one, seen deeper
- * then, or another, on which a thread makes its first call just now. So it is doubted: it covers
- * nothing, and the next call there decides. An open call shows that it was another.
+ * There is a learned stack below a slot in the same page. If it is only a few bytes lower, it is
+ * the same stack, which begins anew. If it has no open call, it may be the same stack, seen deeper,
+ * or another one, on which a thread is just making its first call. So it is doubted: it covers
+ * nothing, and the next call there decides. An open call shows that it is another stack.
  */
 static int leave_below(struct graph_stack *s, void *arg)
 {
@@ -169,7 +169,7 @@ static int leave_below(struct graph_stack *s, void *arg)
 	return 1;
 }
 
-/* A new stack. It ends where it was seen: the rest of the page may be another's. */
+/* Make a new stack. Its top is the first slot seen: the rest of the page may be another stack's. */
 static struct graph_stack *make(uint64_t slot)
 {
 	graph_rows_each(slot & ~(PAGE - 1), slot, leave_below, &slot);
@@ -188,7 +188,7 @@ struct graph_stack *graph_learn(const struct graph_stack *current, uint64_t slot
 			return a.doubted;
 		graph_row_forget(a.doubted);
 	}
-	/* never past another stack, nor into one whose end is known */
+	/* never past another stack, nor into one whose lower end is known */
 	if (!a.s || a.s->floor)
 		return make(slot);
 	end = min_of(load_acquire(&a.s->top), slot + FIND_REACH);
@@ -208,7 +208,9 @@ struct graph_stack *graph_learn(const struct graph_stack *current, uint64_t slot
 	case LEADS_NOWHERE:
 		break;
 	}
-	/* a thread that may not ask assumes that another page belongs to another stack */
+	/*
+	 * a thread that may make no system call assumes that another page belongs to another stack
+	 */
 	if (sys_is_forbidden() && ((a.lo - 1) ^ slot) >= PAGE)
 		return make(slot);
 	if (a.lo - slot > (a.s == current ? UNCLEAR_LAST : UNCLEAR_OTHER))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_libunwind.h; graph.S has the rows. The structures are libunwind's, whose headers we do
- * not need: 1.6 put a member into the middle of one, so we ask first which it reads. Owns one entry
- * of its list; with the library that goes, too. fork: the child has the same. Costs nothing. Tests:
- * tests/engine/graph/unwinders.
+ * See graph_libunwind.h; graph.S has the rules. The structures are libunwind's, declared here
+ * without its headers. Version 1.6 added a member to the middle of one, so the version in use is
+ * tested first. Owns one entry of libunwind's list, which disappears with the library. fork: the
+ * child has the same. Costs nothing. Tests: tests/engine/graph/unwinders.
  */
 #include "engine/hook/graph/graph_libunwind.h"
 
@@ -22,7 +22,7 @@ struct dyn_info {
 	struct dyn_info *next, *prev;
 	uint64_t start_ip, end_ip, gp;
 	int32_t format, pad;
-	uint64_t rest[7]; /* since 1.6 an offset first; then the words of the format */
+	uint64_t rest[7]; /* from 1.6 on an offset comes first; then the words of the format */
 };
 
 struct dyn_list {
@@ -34,7 +34,7 @@ struct proc_info {
 	uint64_t start_ip, end_ip, lsda, handler, gp, rest[8];
 };
 
-/* From the first byte of graph.S's rows: a stub's start, its FDE. */
+/* Offsets from the first byte of graph.S's rules: a stub's start, its FDE. */
 struct table_entry {
 	int32_t start, fde;
 };
@@ -55,9 +55,8 @@ static int is_in_list(const struct dyn_list *list)
 }
 
 /*
- * Where, in dyn_info.rest, the format's words begin: an entry for a byte of ours, whose handler
- * has another value for each place where it may be read.
- * Return: 0 or 1; -1: neither.
+ * Find where the format's words begin in dyn_info.rest. A trial entry for one byte of ours has a
+ * different handler for each possible offset. Return: 0 or 1; -1: neither.
  */
 static int find_layout(void (*add)(struct dyn_info *), void (*remove)(struct dyn_info *))
 {
@@ -118,7 +117,7 @@ void graph_libunwind_meet(void)
 		.end_ip = (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES,
 		.format = FORMAT_REMOTE_TABLE,
 	};
-	info.rest[at + 1] = rows; /* what the table counts from */
+	info.rest[at + 1] = rows; /* base of the table's offsets */
 	info.rest[at + 2] = sizeof(table) / sizeof(uint64_t);
 	info.rest[at + 3] = (uint64_t)&table;
 	add(&info);

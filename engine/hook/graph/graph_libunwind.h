@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Unwind rules for the nongnu libunwind. It takes a frame's stack pointer from the CFA and ignores
- * other rules for it, so its rules for the stubs differ from those of libgcc and gdb, which need a
- * CFA of the stub's own. libunwind keeps a list of rules for code that belongs to no object, and
- * uses that list first.
+ * other rules for it. So its rules for the stubs differ from those for libgcc and gdb, for which a
+ * stub needs a CFA of its own. libunwind keeps a list of rules for code that belongs to no object,
+ * and searches that list first.
  */
 #ifndef VESTIGE_HOOK_GRAPH_GRAPH_LIBUNWIND_H
 #define VESTIGE_HOOK_GRAPH_GRAPH_LIBUNWIND_H

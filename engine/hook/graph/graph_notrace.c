@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds functions whose calls must not be wrapped, since they would go wrong with a stub in place
- * of the return address:
+ * Finds functions whose calls must not be wrapped, since they would fail with a stub as their
+ * return address:
  *
  *   - those that end with a jump into a function of libc that looks up its caller (dlsym() with
  *     RTLD_NEXT, dlopen() for its search path): the caller would be this library;
- *   - those that return twice under the names that compilers know, made by the program itself: the
- *     second time the shadow of their slot may be another call's;
- *   - of functions that were built without any flag those that touch their return address or leave
- *     for another stack (object/): the author of a program that is built to be traced has
- *     vestige_return_address() for that.
+ *   - those that return twice, by the names that compilers know: at the second return the shadow of
+ *     their slot may be another call's;
+ *   - in objects that were built without any flag, those that touch their return address or leave
+ *     for another stack (object/). (The author of a program that is built to be traced has
+ *     vestige_return_address() for that.)
  *
- * The jumps are searched byte by byte, without decoding. Bytes that only look like one keep a
- * function out of the graph, and do no other harm. Constructor or agent context, nothing is kept.
+ * Jumps are searched byte by byte, without decoding. Bytes that only look like a jump keep a
+ * function out of the graph, and do no other harm. Constructor or agent context. No state.
  * Tests: tests/engine/graph/avoid.
  */
 #include "engine/hook/graph/graph_notrace.h"
@@ -25,7 +25,7 @@
 #include "engine/process/elf_dynamic.h"
 
 #define MAX_CELLS 32
-#define MAX_BYTES 65536u /* of one function that are looked at */
+#define MAX_BYTES 65536u /* of a function that are searched */
 
 static const char *const callees[] = {"dlsym", "dlvsym", "dlopen", "dlmopen", "vfork"};
 static const char *const twice[] = {"setjmp",	  "_setjmp", "sigsetjmp", "__sigsetjmp",
@@ -33,7 +33,7 @@ static const char *const twice[] = {"setjmp",	  "_setjmp", "sigsetjmp", "__sigse
 
 /* The parts of an object that the search for jumps needs. */
 struct jumps {
-	uint64_t lo, hi; /* its executable segment */
+	uint64_t lo, hi; /* bounds of its executable segment */
 	uint64_t cells[MAX_CELLS];
 	uint32_t nr_cells;
 };
@@ -50,7 +50,7 @@ static void add_cell(void *arg, uint64_t slot, uint32_t type, const struct dynam
 			j->cells[j->nr_cells++] = slot;
 }
 
-/* The cells of the global offset table through which the object reaches such functions. */
+/* Find the words of the global offset table through which the object calls such functions. */
 static void find_cells(const struct object *o, struct jumps *j)
 {
 	uint64_t bias = object_row(o)->bias;
@@ -77,7 +77,7 @@ static int is_cell(const struct jumps *j, uint64_t cell)
 	return 0;
 }
 
-/* Whether a jump at @p leads out of the object to one of those functions, at once or by its PLT. */
+/* Whether a jump at @p leads to one of those functions, directly or through the PLT. */
 static int jumps_there(const struct jumps *j, const uint8_t *p)
 {
 	uint64_t to = arch_jump_through(p, j->hi - (uint64_t)p);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See graph_rows.h. Owns the rows, the list of free rows, and the index by address. A row never
- * moves. It is used again, with another `word`: no two stacks have the same.
+ * moves. When it is used again it gets another `word`: no two stacks have the same.
  *
- * The index is a hash from a piece of address space, a unit, to the rows that reach into it. Units
- * have one of five sizes, so that each stack has few: NR_UNITS and one more. A removed entry leaves
- * a mark, which the next entry may take. A search reads WINDOW places at most.
+ * The index is a hash table from a piece of address space (a unit) to the rows that overlap it.
+ * Units have one of five sizes, so that each stack has at most NR_UNITS + 1 of them. A removed
+ * entry leaves a mark, which a new entry may replace. A search reads at most WINDOW places.
  *
- * The end of a coroutine's stack is not reported. Its row goes when another stack is made in the
- * same place, or after its memory has been unmapped: each new row examines SWEEP others.
+ * The end of a coroutine's stack is not reported. Its row is freed when another stack is made at
+ * the same addresses, or after its memory has been unmapped: each new row examines SWEEP others.
  *
  * Any context: no lock. fork: a copy, without the stacks of threads that are not in the child.
  * Costs: bench/stacks.c. Tests: tests/engine/graph/rounds, manystacks.
@@ -26,15 +26,15 @@
 #include "engine/hook/graph/graph_shadow.h"
 #include "engine/ring/ring.h"
 
-#define NR_PLACES (1u << 20) /* of the hash */
+#define NR_PLACES (1u << 20) /* of the hash table */
 #define WINDOW	  64u
 #define NR_UNITS  8u
-#define LEARNED	  1u /* the level of rows without floor */
+#define LEARNED	  1u /* the level of rows without a known lower end */
 #define ROW_BITS  18
 #define UNIT_BITS 36
-#define REMOVED	  1u /* no entry: row 0 in the first unit of all */
+#define REMOVED	  1u /* mark of a removed entry; as an entry it would be row 0 in the first unit */
 #define SWEEP	  4u
-#define SWEEP_MIN 512u /* with fewer rows none is examined */
+#define SWEEP_MIN 512u /* with fewer rows no row is examined */
 
 static_assert(GRAPH_ROWS < 1u << ROW_BITS, "a row fits into an entry");
 
@@ -43,12 +43,12 @@ static const uint8_t shifts[] = {12, 16, 20, 24, 28};
 static struct table {
 	struct graph_stack rows[GRAPH_ROWS];
 	uint64_t places[NR_PLACES]; /* level, unit, row + 1 */
-	uint64_t free;		    /* head of a list: number of changes << 32 | row + 1 */
-	uint32_t nr_used;	    /* rows that were ever taken */
+	uint64_t free;	  /* head of the list of free rows: number of changes << 32 | row + 1 */
+	uint32_t nr_used; /* rows that have ever been used */
 	uint32_t nr_live;
 	uint32_t last_id;
 	uint32_t hand;	 /* the next row to examine */
-	uint32_t levels; /* bits: levels that have had rows */
+	uint32_t levels; /* a bit for each level that has had rows */
 } * table;
 
 int graph_rows_start(void)
@@ -104,8 +104,8 @@ static void index_remove(uint64_t key, uint32_t row)
 }
 
 /*
- * The next row with an entry of @key, from place *@i on, which moves behind it; NULL: there is
- * none. The row may have become another stack's.
+ * The next row with an entry of @key, from place *@i on; *@i moves behind it. NULL: there is none.
+ * The row may have become another stack's meanwhile.
  */
 static struct graph_stack *next_of(uint64_t key, uint32_t *i)
 {
@@ -141,7 +141,7 @@ static void each_unit(const struct graph_stack *s, uint64_t lo, uint64_t hi,
 
 /* ---- rows ---- */
 
-/* A consistent look at a row: `word` is stored first, `top` last. */
+/* A consistent read of a row: `word` is stored first, `top` last. */
 static int covers_now(const struct graph_stack *s, uint64_t slot)
 {
 	uint64_t word = load_acquire(&s->word), top = load_acquire(&s->top);
@@ -168,8 +168,8 @@ struct graph_stack *graph_row_find(uint64_t slot)
 }
 
 /*
- * A coroutine's stack goes without notice. So a stack that the thread is not on is checked: the
- * slot of an open call must hold a stub's address.
+ * A coroutine's stack may disappear unnoticed. So for a stack that the thread is not on, check that
+ * the slot of an open call holds a stub's address.
  */
 int graph_row_may_be_open(uint64_t slot, uint64_t stack, uint64_t at)
 {
@@ -189,7 +189,7 @@ int graph_row_may_be_open(uint64_t slot, uint64_t stack, uint64_t at)
 	       graph_is_stub(word);
 }
 
-/* The head word of a new stack's RECORD_STACK, different from all before it. */
+/* A new head word for a stack's RECORD_STACK, different from all before. */
 static uint64_t next_word(void)
 {
 	uint64_t id = (fetch_add(&table->last_id, 1) + 1) & RECORD_ID_MAX;
@@ -238,7 +238,7 @@ static int is_gone(uint64_t top)
 	return sys_mincore((void *)((top - 8) & ~UINT64_C(4095)), 4096, &state) == -ENOMEM;
 }
 
-/* Examine some rows, in turn. */
+/* Examine the next few rows. */
 static void sweep(void)
 {
 	uint32_t used = load_relaxed(&table->nr_used), i;
@@ -290,7 +290,7 @@ void graph_row_extend(struct graph_stack *s, uint64_t lo)
 	each_unit(s, lo, s->lo < s->top ? s->lo : s->top, index_add);
 }
 
-/* The lowest address by which the row is found. One in doubt keeps what it had. */
+/* The lowest address by which the row is found. A doubted row keeps what it had. */
 static uint64_t found_from(const struct graph_stack *s, uint64_t top)
 {
 	uint64_t lo = s->floor ? s->floor : load_acquire(&s->lo);
@@ -305,7 +305,7 @@ void graph_row_forget(struct graph_stack *s)
 	if (!top || !compare_and_store(&s->top, top, 0))
 		return;
 	each_unit(s, found_from(s, top), top, index_remove);
-	/* a thread that was there last takes the slow path */
+	/* a thread whose last stack it was takes the slow path */
 	store_relaxed(&s->open, 0);
 	store_release(&s->lo, UINT64_MAX);
 	fetch_add(&table->nr_live, UINT32_MAX);
@@ -319,7 +319,7 @@ static int reaches_into(const struct graph_stack *s, uint64_t lo, uint64_t hi)
 	return top > lo && found_from(s, top) < hi;
 }
 
-/* Row by row where the range has more units than there are rows. */
+/* Goes row by row if the range has more units than there are rows. */
 int graph_rows_each(uint64_t lo, uint64_t hi, int (*what)(struct graph_stack *s, void *arg),
 		    void *arg)
 {

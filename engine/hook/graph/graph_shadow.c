@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_shadow.h. Owns the table of the blocks that are mapped: a byte for each, in leaves of
- * 1 GiB of stack, which are mapped on demand. A byte is changed by compare-and-swap. Signals are
- * blocked around mmap() and munmap(): a handler that leaves by longjmp() would leave a block in
- * between.
+ * See graph_shadow.h. Owns the table of mapped blocks: a byte for each block, in leaves for 1 GiB
+ * of stack each, which are mapped on demand. A byte is changed by compare-and-swap. Signals are
+ * blocked around mmap() and munmap(): otherwise a handler that leaves by longjmp() could leave a
+ * block in the middle of a change.
  *
- * A block goes after its stack has been unmapped: each new block examines SWEEP others. A thread
- * asks for a shadow while it runs on the stack. So the order is: mark the block CLOSING, look again
- * whether the stack is mapped, unmap the block only if it is still CLOSING.
+ * A block is unmapped after its stack has been unmapped: each new block examines SWEEP others. A
+ * thread needs a shadow while it runs on the stack. So the order is: mark the block CLOSING, check
+ * again whether the stack is mapped, unmap the block only if it is still CLOSING.
  *
- * Before threads give up system calls, the shadow of ranges in which they may get their stacks is
- * mapped as it is, and kept.
+ * Before threads give up system calls, the shadow of the address ranges in which their stacks may
+ * be is mapped in advance, and kept.
  *
  * fork: the child has the parent's shadow and table, both private. Costs an mmap() for 64 KiB of a
  * stack, once. Tests: tests/engine/graph/rounds, tests/engine/fire/sandbox.
@@ -25,20 +25,20 @@
 #include "engine/hook/graph/graph_rows.h"
 #include "engine/ring/ring.h"
 
-#define BLOCK_SHIFT 18				       /* of shadow */
+#define BLOCK_SHIFT 18				       /* of shadow, in a block */
 #define STACK_BYTES (UINT64_C(1) << (BLOCK_SHIFT - 2)) /* of stack, whose shadow a block is */
 #define LEAF_BLOCKS 16384u
 #define NR_LEAVES   8192u /* 2^43 bytes of addresses */
 #define SWEEP	    4u
-#define SWEEP_MIN   256u /* with fewer blocks none is examined */
+#define SWEEP_MIN   256u /* with fewer blocks no block is examined */
 #define SWEEP_LOOKS 4096u
 #define NR_TRIES    200u
 #define WAIT_NS	    20000
 #define PAGE	    4096u
 #define NR_KEPT	    8u
-#define KEPT_BLOCKS 32u /* of a kept range in one mapping: see use_kept() */
+#define KEPT_BLOCKS 32u /* blocks of a kept range that become accessible at once: see use_kept() */
 
-/* In the upper bits: bits 43..46 of the stack; SHARED: stacks that differ in them. */
+/* Upper bits of a byte: bits 43..46 of the stack; SHARED: stacks that differ in them. */
 enum state { NONE, PENDING, MAPPED, REFUSED, CLOSING, UNMAPPING, STATE_MASK = 7, SHARED = 0x80 };
 #define WHICH_SHIFT 3
 #define WHICH_MASK  0x78u
@@ -48,11 +48,11 @@ static struct table {
 	uint32_t used[NR_LEAVES]; /* the first nr_leaves: indices of mapped leaves, + 1 */
 	uint32_t nr_leaves;
 	uint32_t nr_mapped;
-	uint32_t hand; /* the next block to examine: leaf * LEAF_BLOCKS + block */
+	uint32_t hand; /* next block to examine: leaf * LEAF_BLOCKS + block */
 	uint32_t nr_kept, nr_claimed, keeping;
 	struct {
-		uint64_t lo, hi; /* slots */
-	} kept[NR_KEPT];	 /* the first nr_kept are mapped; of those claimed none goes */
+		uint64_t lo, hi; /* bounds, as slots */
+	} kept[NR_KEPT]; /* nr_kept are mapped; blocks of the first nr_claimed stay mapped */
 } * table;
 
 int graph_shadow_start(void)
@@ -60,7 +60,7 @@ int graph_shadow_start(void)
 	return sys_map_table_once(&table, sizeof(*table));
 }
 
-/* Blocks are counted from the one of slot 0. */
+/* Blocks are numbered from the block of slot 0. */
 static uint64_t first_block(void)
 {
 	return GRAPH_SHADOW >> BLOCK_SHIFT;
@@ -88,7 +88,7 @@ static uint8_t which_of(uint64_t slot)
 	return slot >> 47 ? SHARED : (uint8_t)(slot >> 43 << WHICH_SHIFT);
 }
 
-/* The lowest slot of a block with this byte. */
+/* The lowest slot of a block whose byte is @byte. */
 static uint64_t slot_of(uint64_t block, uint8_t byte)
 {
 	uint64_t shadow = (uint64_t)block_at(block);
@@ -118,7 +118,7 @@ static uint8_t *byte_of(uint64_t block)
 	return load_acquire(leaf) + block % LEAF_BLOCKS;
 }
 
-/* ---- blocks that go ---- */
+/* ---- blocks that are unmapped ---- */
 
 /* Whether nothing of @lo .. @hi is mapped. */
 static int is_unmapped(uint64_t lo, uint64_t hi)
@@ -134,7 +134,7 @@ static int is_unmapped(uint64_t lo, uint64_t hi)
 	return 1;
 }
 
-/* Whether one of the first @nr ranges holds all of @lo .. @hi. */
+/* Whether one of the first @nr kept ranges contains @lo .. @hi. */
 static int kept_by(uint32_t nr, uint64_t lo, uint64_t hi)
 {
 	uint32_t i;
@@ -176,7 +176,7 @@ static void unmap_if_gone(uint8_t *at, uint64_t block)
 	sys_set_signals(mask);
 }
 
-/* Examine some blocks, in turn. */
+/* Examine the next few blocks. */
 static void sweep(void)
 {
 	uint32_t nr = load_acquire(&table->nr_leaves), looks, n = 0;
@@ -198,9 +198,9 @@ static void sweep(void)
 	}
 }
 
-/* ---- blocks that come ---- */
+/* ---- blocks that are mapped ---- */
 
-/* Map it. Return: 0 or -errno. */
+/* Map a block. Return: 0 or -errno. */
 static int mmap_block(uint64_t block)
 {
 	size_t bytes = (size_t)1 << BLOCK_SHIFT;
@@ -211,12 +211,12 @@ static int mmap_block(uint64_t block)
 		return (int)p;
 	if ((void *)p == block_at(block))
 		return 0;
-	sys_munmap((void *)p, bytes); /* a kernel before 4.17 takes it for a hint */
+	sys_munmap((void *)p, bytes); /* a kernel before 4.17 takes the address as a hint */
 	return -EEXIST;
 }
 
 /*
- * Map a block whose byte becomes PENDING, or was @found so: then the thread that began has not
+ * Map a block whose byte becomes PENDING, or was PENDING (@found): then another thread has not
  * finished, and in a fork's child it never will.
  */
 static void map_pending(uint8_t *at, uint64_t block, uint8_t pending, int found)
@@ -237,7 +237,7 @@ static void map_pending(uint8_t *at, uint64_t block, uint8_t pending, int found)
 	sys_set_signals(mask);
 }
 
-/* The shadow of @slot. Return whether it is there. */
+/* Map the shadow of @slot. Return: whether it is mapped. */
 static int map_block(uint64_t slot)
 {
 	uint64_t block = block_of(slot);
@@ -286,7 +286,9 @@ int graph_shadow_map(uint64_t lo, uint64_t hi)
 {
 	uint64_t slot;
 
-	/* a stack across a multiple of 2^43 has no shadow in one piece, which graph.S relies on */
+	/*
+	 * graph.S relies on a shadow in one piece, and a stack across a multiple of 2^43 has none
+	 */
 	if ((lo ^ hi) >> 43)
 		return 0;
 	for (slot = lo; slot <= hi; slot = graph_shadow_first(slot) + STACK_BYTES)
@@ -295,12 +297,13 @@ int graph_shadow_map(uint64_t lo, uint64_t hi)
 	return 1;
 }
 
-/* ---- ranges that are kept ---- */
+/* ---- kept ranges ---- */
 
 /*
- * A hole of a kept range gets its memory. mlockall() must not fill it. It is many mappings, so that
- * a core has those parts of it alone that were used: neighbours differ in what they say of
- * read-ahead, which there is none of here. And no huge pages: a stack's shadow is used in parts.
+ * Make part of a kept range accessible. mlockall() must not fill a kept range. The range consists
+ * of many mappings, so that a core file has only those parts that were used: neighbouring mappings
+ * differ in their read-ahead advice, which has no effect here. No huge pages: only parts of a
+ * stack's shadow are used.
  */
 static int use_kept(char *at, size_t bytes)
 {
@@ -324,7 +327,7 @@ static int use_kept(char *at, size_t bytes)
 	return 0;
 }
 
-/* Whether a block's shadow is mapped, or about to be. */
+/* Whether a block's shadow is mapped, or is about to be. */
 static int is_mapped(uint64_t block)
 {
 	const uint8_t *leaf = load_acquire(&table->leaves[block / LEAF_BLOCKS % NR_LEAVES]);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_stack.h. A thread's way to the row of the stack that it is on (graph_rows.c).
+ * See graph_stack.h. How a thread finds the row of the stack that it is on (graph_rows.c).
  *
- * A row is written only by the thread that runs on its stack. A thread's `current` says only where
- * it was last; its next call confirms that or not. So nothing has to be done when another thread
+ * Only the thread that runs on a stack writes its row. A thread's `current` is only a guess where
+ * it runs; its next call confirms that or not. So nothing has to be done when another thread
  * resumes a coroutine.
  *
- * A handler may interrupt the slow path and take it itself; then the one below looks again. Only
- * for its last few steps is the thread's fast path closed (graph_tls.current): the calls of a
- * handler that comes just then stay unwrapped, and are counted.
+ * A handler may interrupt the slow path and take it itself; then the interrupted one starts again.
+ * Only for its last few steps is the thread's fast path closed (graph_tls.current): calls of a
+ * handler that comes just then are not wrapped, and are counted.
  *
- * fork: the child has one thread, its stacks, coroutines' and their shadow; open calls return as in
- * the parent.
+ * fork: the child has one thread with its stacks, and all coroutines' stacks, with their shadow;
+ * open calls return as in the parent.
  * Costs: bench/stacks.c. Tests: tests/engine/graph.
  */
 #include "engine/hook/graph/graph_stack.h"
@@ -34,21 +34,21 @@
 #include "engine/hook/graph/graph_shadow.h"
 #include "engine/ring/ring_write.h"
 
-#define MAX_STACK     (UINT64_C(1) << 40) /* that a program may name: more is a mistake */
+#define MAX_STACK     (UINT64_C(1) << 40) /* of a stack that the program names: more is a mistake */
 #define ABANDONED_GAP UINT64_C(64)
-#define AHEAD_BYTES   (UINT64_C(1) << 20) /* of a stack whose thread gives up system calls */
-#define AHEAD_STACKS  (UINT64_C(4) << 30) /* addresses of stacks that are made afterwards */
-#define AHEAD_HOLES   (UINT64_C(1) << 30) /* in holes above those, at both ends */
+#define AHEAD_BYTES   (UINT64_C(1) << 20) /* of a stack, for a thread that gives up system calls */
+#define AHEAD_STACKS  (UINT64_C(4) << 30) /* addresses for stacks that are made afterwards */
+#define AHEAD_HOLES   (UINT64_C(1) << 30) /* of holes above those, at both ends */
 #define AHEAD_HEAP    (UINT64_C(256) << 20)
 #define USUAL_STACK   ((UINT64_C(8) << 20) + 4096)
 
-/* No slot fits it: a thread whose current stack this is takes the slow path. */
+/* No slot is on it: a thread with this as its current stack takes the slow path. */
 static struct graph_stack no_stack = {.lo = UINT64_MAX};
 
-static int started; /* there are tables */
+static int started; /* the tables are mapped */
 static int active;  /* calls are being wrapped */
 
-/* Why calls were left unwrapped, to be reported in a context that allows it; 2: it was reported. */
+/* Why calls were not wrapped, until a context that may report it; 2: it was reported. */
 static int no_row, no_shadow, no_ahead, no_tables;
 
 __thread struct graph_tls graph_tls
@@ -109,7 +109,7 @@ void graph_stack_known(uint64_t lo, uint64_t bytes)
 	known(lo, bytes);
 }
 
-/* A row that may have become another stack's. */
+/* Forget a row, unless it has become another stack's. */
 static void forget_if(struct graph_stack *s, uint64_t word)
 {
 	if (s && s->word == word)
@@ -125,7 +125,7 @@ void graph_stack_signals(uint64_t lo, uint64_t bytes)
 	t->alt_word = t->alt ? t->alt->word : 0;
 }
 
-/* Where the thread was last, as far as it knows; NULL: nowhere. */
+/* The stack on which the thread was last, as far as it knows; NULL: none. */
 static struct graph_stack *last_stack(const struct graph_tls *t)
 {
 	struct graph_stack *s = t->current == &no_stack ? t->last : t->current;
@@ -147,7 +147,7 @@ void graph_thread_end(void)
 	struct graph_stack *own = t->own;
 
 	graph_thread_left();
-	/* further calls take the slow path, and learn the stack anew */
+	/* further calls take the slow path, and learn the stack again */
 	t->busy = 1;
 	barrier();
 	t->current = &no_stack;
@@ -178,7 +178,7 @@ static void write_record(enum record_kind kind, uint32_t id)
 		ring_commit(&slot, kind, id);
 }
 
-/* The stack that the thread was given. */
+/* The row of the stack that the thread was given. */
 static struct graph_stack *own_stack(struct graph_tls *t, uint64_t floor, uint64_t slot)
 {
 	struct graph_stack *s = t->own;
@@ -195,7 +195,7 @@ static struct graph_stack *own_stack(struct graph_tls *t, uint64_t floor, uint64
 	return s;
 }
 
-/* The stack on which @slot lies, when it is not the current one or that is too short. */
+/* The row of the stack that has @slot, if that is not the current one or its row is too short. */
 static struct graph_stack *stack_of(struct graph_tls *t, struct graph_stack *current, uint64_t slot,
 				    uint64_t fp, int *unclear)
 {
@@ -211,12 +211,12 @@ static struct graph_stack *stack_of(struct graph_tls *t, struct graph_stack *cur
 	return s ? s : graph_learn(current, slot, fp, unclear);
 }
 
-/* Give the stack a shadow down to @slot, and some more. */
+/* Map the stack's shadow down to @slot, and some more. */
 static int extend(struct graph_stack *s, uint64_t slot)
 {
 	uint64_t lo = slot, top = load_acquire(&s->top);
 
-	if (slot >= top) /* another thread has removed it just now */
+	if (slot >= top) /* another thread has just removed the stack */
 		return 0;
 	if (s->floor) {
 		lo = graph_shadow_first(slot);
@@ -231,13 +231,16 @@ static int extend(struct graph_stack *s, uint64_t slot)
 	return 1;
 }
 
-/* How many levels an open call has: none if set_graph_notrace hides it with what it calls. */
+/* How many levels an open call has; 0: set_graph_notrace hides it and what it calls. */
 static uint32_t levels(const struct graph_stack *s, const struct graph_shadow *shadow, uint64_t at)
 {
 	return at == s->hidden && !graph_is_recorded(shadow) ? 0 : 1 + graph_tails(shadow);
 }
 
-/* The top instance knows calls with a plain record; other instances know calls that are noted. */
+/*
+ * Count an unwound call: for the top instance if it has a plain record, for others if `calls` names
+ * them.
+ */
 static void count_gone(const struct graph_shadow *shadow, uint64_t slot, uint32_t gone[RING_MAX])
 {
 	if (shadow->link & GRAPH_SILENT)
@@ -255,9 +258,9 @@ static void report_gone(const struct graph_stack *s, const uint32_t gone[RING_MA
 }
 
 /*
- * Drop calls that were unwound: all below @slot, the one at it if this is an entry, and all whose
- * slot no longer holds a stub's address. @returned: the thread comes back to this stack. @gone:
- * counts, for each instance, the calls that have an entry record.
+ * Drop unwound calls: all below @slot, the one at it if this is an entry, and all whose slot no
+ * longer holds a stub's address. @returned: the thread comes back to this stack. @gone: counts, for
+ * each instance, those that have an entry record.
  */
 static void drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int returned,
 		 uint32_t gone[RING_MAX])
@@ -274,7 +277,7 @@ static void drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int
 		    (!returned || graph_may_read(s, at, slot)) &&
 		    graph_is_stub(*(const uint64_t *)at))
 			break;
-		if (at < s->lo) /* cannot be: it had a shadow when it was opened */
+		if (at < s->lo) /* impossible: it had a shadow when it was opened */
 			break;
 		shadow = graph_shadow(at);
 		count_gone(shadow, at, gone);
@@ -284,7 +287,7 @@ static void drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int
 		if (s->hidden == at)
 			s->hidden = 0;
 		outer = graph_link(shadow);
-		/* each lies further out: were it otherwise, the chain would have no end */
+		/* each link must lead further out, so that the loop has an end */
 		at = outer > at ? outer : s->top;
 	}
 	s->open = at < s->lo || at > s->top ? s->top : at;
@@ -318,9 +321,9 @@ void graph_stack_count(struct graph_stack *s)
 }
 
 /*
- * A learned stack that was left with open calls and begins anew, a few bytes lower: the outermost
- * old slot still holds a stub's address, but the new call was made where that one was, and not by
- * it. @gone: as drop().
+ * A learned stack was left with open calls and begins anew, a few bytes lower. The outermost old
+ * slot still holds a stub's address, but the new call replaces that one and was not made by it.
+ * @gone: as for drop().
  */
 static void drop_abandoned(struct graph_stack *s, uint64_t slot, uint32_t gone[RING_MAX])
 {
@@ -332,8 +335,8 @@ static void drop_abandoned(struct graph_stack *s, uint64_t slot, uint32_t gone[R
 }
 
 /*
- * Close the thread's fast path. If it is closed already, we have interrupted a slow path, or a
- * handler's longjmp() has left one for good: in that case we are above it on the same stack.
+ * Close the thread's fast path. If it is closed already, this code has interrupted a slow path, or
+ * a handler's longjmp() has left one for good: then this call is further out on the same stack.
  */
 static int enter(struct graph_tls *t, uint64_t slot)
 {
@@ -359,7 +362,7 @@ static void leave(struct graph_tls *t, struct graph_stack *s)
 	t->busy = 0;
 }
 
-/* Make @s the stack on which what follows is recorded. Return whether it is another one. */
+/* Make @s the stack of the following records. Return: whether it is another one. */
 static int become(struct graph_tls *t, const struct graph_stack *s)
 {
 	if (s->word == t->word)
@@ -371,14 +374,17 @@ static int become(struct graph_tls *t, const struct graph_stack *s)
 	return 1;
 }
 
-/* The stack on which @slot lies, with a shadow there; NULL: there is none to be had. */
+/*
+ * The row of the stack that has @slot, with a shadow there; NULL: there is none, and none can be
+ * made.
+ */
 static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot, uint64_t fp)
 {
 	int is_unclear = 0;
 	struct graph_stack *s = stack_of(t, last_stack(t), slot, fp, &is_unclear);
 
 	if (unlikely(is_unclear && !t->busy)) {
-		/* what it calls is not the last stack's either */
+		/* calls that it makes are not on the last stack either */
 		t->last = NULL;
 		barrier();
 		t->current = &no_stack;
@@ -392,7 +398,7 @@ static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot, uin
 	return NULL;
 }
 
-/* A call is not followed. @stub: see graph_stack_slow(). Return: 0. */
+/* Do not follow a call. @stub: see graph_stack_slow(). Return: 0. */
 static int leave_alone(uint64_t stub)
 {
 	if (stub && load_relaxed(&graph_multi))
@@ -428,7 +434,7 @@ int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp, uint64_t 
 				ring_count_nested(ring_top);
 			return leave_alone(stub);
 		}
-		/* if a handler ran meanwhile, our copy is old */
+		/* if a handler ran meanwhile, the copy is outdated */
 		if (t->turn != turn)
 			leave(t, NULL);
 	} while (t->turn != turn);
@@ -450,7 +456,7 @@ void graph_thread_start(uint64_t top, uint64_t bytes)
 	struct graph_tls *t = &graph_tls;
 
 	*t = (struct graph_tls){.current = &no_stack, .thread_top = top, .thread_bytes = bytes};
-	/* ahead of the first call, where a handler may interrupt it */
+	/* before the first call, which a handler may interrupt */
 	if (load_relaxed(&active))
 		fitting_stack(t, top - 256, 0);
 }
@@ -474,10 +480,10 @@ static int is_unlimited(int what)
 	return !getrlimit(what, &limit) && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* Whether addresses may be had for nothing. */
+/* Whether unused address space costs nothing. */
 static int addresses_are_free(void)
 {
-	char mode = '2'; /* all of it is counted as if it were used */
+	char mode = '2'; /* 2: all of it counts as used memory */
 	int fd = sys_open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd >= 0) {
@@ -488,8 +494,8 @@ static int addresses_are_free(void)
 }
 
 /*
- * New stacks will lie where the kernel puts the next mapping, or in holes above; if it counts
- * upwards (no limit of the stack), behind. Or the program takes them from its heap.
+ * New stacks will be where the kernel puts the next mapping, or in holes above it; behind it, if
+ * the kernel counts upwards (no limit of the stack). Or the program takes them from its heap.
  */
 void graph_stacks_ahead(void)
 {
@@ -497,7 +503,7 @@ void graph_stacks_ahead(void)
 	int err = -ENOMEM;
 	long p;
 
-	if (!first) /* a static program has no loader, which is mapped first */
+	if (!first) /* a static program has no loader, which is otherwise mapped first */
 		first = getauxval(AT_SYSINFO_EHDR);
 
 	if (addresses_are_free()) {
@@ -561,7 +567,7 @@ void graph_thread_left(void)
 		graph_stack_drop(t->thread_top - 8);
 }
 
-/* In the child: threads that it does not have have left calls open. */
+/* In a fork's child: threads that do not exist in it have left calls open. */
 static void fork_stacks(const struct lifecycle_fork *f)
 {
 	const struct graph_tls *t = &graph_tls;
@@ -570,5 +576,5 @@ static void fork_stacks(const struct lifecycle_fork *f)
 		graph_rows_keep_thread(t->own && t->own->word == t->own_word ? t->own : NULL);
 }
 
-/* What was not reported yet. */
+/* Reports what was not reported yet. */
 LIFECYCLE(LIFECYCLE_HOOK, NULL, fork_stacks, graph_stacks_report);

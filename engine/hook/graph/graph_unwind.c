@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Operations of a program on its stacks other than call and return: it throws, jumps, makes new
- * stacks, walks them. libc or the compiler's library does each; the functions here are in front
- * of theirs and call them, note which wrapped calls were unwound, and hide the engine's frames from
- * the program. Nothing is owned. fork: nothing to do. Tests: tests/engine/graph.
+ * stacks, walks them. libc or the compiler's library does these. The functions here are called in
+ * their place and call them, find out which wrapped calls were unwound, and hide the engine's
+ * frames from the program. No state. fork: nothing to do. Tests: tests/engine/graph.
  */
 #include <errno.h>
 #include <execinfo.h>
@@ -35,11 +35,11 @@
 #include "engine/ring/ring.h"
 
 #define MAX_MAIN_STACK	(UINT64_C(1) << 30)
-#define MAX_OTHER_STACK (UINT64_C(16) << 20) /* of a coroutine */
+#define MAX_OTHER_STACK (UINT64_C(16) << 20) /* of a coroutine's stack */
 
 typedef _Unwind_Reason_Code backtrace_fn(_Unwind_Trace_Fn, void *);
 
-/* The functions of libc to which graph.S goes on. */
+/* The functions of libc to which graph.S jumps. */
 void (*graph_real_makecontext)(void);
 void (*graph_real_make_fcontext)(void);
 void (*graph_real_clone)(void);
@@ -104,13 +104,15 @@ static _Unwind_Reason_Code give_frame(struct _Unwind_Context *context, void *arg
 
 	if (is_ours(ip))
 		return _URC_NO_REASON;
-	/* the CFA of a stub's is no stack pointer, but lies in the word of one */
+	/* the CFA of a stub's frame is no stack pointer; the word that contains it is */
 	if (!ip || f->each(f->arg, ip, unwind_get_cfa(context) & ~UINT64_C(7)))
 		return _URC_END_OF_STACK;
 	return _URC_NO_REASON;
 }
 
-/* libgcc's: its tables are looked up without a lock, and it has no memory of its own. */
+/*
+ * Walk with libgcc's unwinder: its tables are looked up without a lock, and it allocates nothing.
+ */
 static void walk(stack_each *each, void *arg)
 {
 	struct frames f = {each, arg};
@@ -126,7 +128,7 @@ static int stop(void *arg, uint64_t ip, uint64_t sp)
 	return 1;
 }
 
-/* A program in C has no unwinder until libc loads one, for its backtrace(). */
+/* A C program has no unwinder until libc loads one for backtrace(). */
 static int prepare_walk(void)
 {
 	void *one[1];
@@ -139,20 +141,20 @@ static int prepare_walk(void)
 	}
 	if (!can_walk())
 		return -ENOSYS;
-	/* the first call makes ready what it needs */
+	/* the first walk sets up what the unwinder needs */
 	walk(stop, NULL);
 	return 0;
 }
 
-/* In main's thread. */
+/* The caller of a call of the main thread, from its slot. */
 static uint64_t caller_of(const uint64_t *slot)
 {
 	return graph_shadow((uint64_t)slot)->return_address;
 }
 
 /*
- * The bytes of main's stack above @top: arguments and environment, which count to its limit. The
- * program's name is the last string, with a word behind it (execve() of Linux).
+ * The bytes of the main thread's stack above @top: arguments and environment, which count towards
+ * its limit. The program's name is the last string, with one word behind it (execve() of Linux).
  */
 static uint64_t bytes_above(uint64_t top)
 {
@@ -198,9 +200,9 @@ static void start(const struct lifecycle_start *how)
 }
 
 /*
- * All frames up to @sp are about to go, and with them their sections of srcu. On the thread's own
- * stack and on its signal stack these frames are known; on another stack they are the frames
- * between here and @sp.
+ * All frames up to @sp are about to be unwound, and their sections of srcu end. On the thread's own
+ * stack and on its signal stack, these are all frames below @sp; on another stack they are the
+ * frames between here and @sp.
  */
 static void leave_sections(uint64_t here, uint64_t sp)
 {
@@ -213,16 +215,16 @@ static void leave_sections(uint64_t here, uint64_t sp)
 		srcu_jump(lo, sp);
 	else if (here < sp && sp - here < MAX_OTHER_STACK)
 		srcu_jump(here, sp);
-	/* a handler jumps to where it interrupted */
+	/* a handler jumps to the stack that it interrupted */
 	if (!sys_is_forbidden() && real_sigaltstack && !real_sigaltstack(NULL, &alt) &&
 	    alt.ss_flags & SS_ONSTACK && sp - (uint64_t)alt.ss_sp > alt.ss_size)
 		srcu_jump(here, (uint64_t)alt.ss_sp + alt.ss_size);
 }
 
 /*
- * An exception was caught: the calls below the frame that caught it were unwound. A personality
- * routine of the stubs would see each of them, but LLVM's unwinder ends the process when a stub
- * lies next to the frame that catches.
+ * An exception was caught: the calls below the frame that catches it were unwound. A personality
+ * routine of the stubs would see each of them, but LLVM's unwinder ends the process if a stub is
+ * next to the frame that catches.
  */
 void *__cxa_begin_catch(void *exception);
 
@@ -237,7 +239,7 @@ VESTIGE_EXPORT void *__cxa_begin_catch(void *exception)
 	return real_begin_catch(exception);
 }
 
-/* Where longjmp() will leave the stack pointer. */
+/* Drop the calls that longjmp() unwinds: those below its stack pointer. */
 static void note_jump(const struct __jmp_buf_tag *env)
 {
 	uint64_t sp = arch_jump_sp((const uint64_t *)env->__jmpbuf);
@@ -285,7 +287,7 @@ VESTIGE_EXPORT void __longjmp_chk(struct __jmp_buf_tag env[1], int value)
 	__builtin_unreachable();
 }
 
-/* makecontext() takes any number of arguments: graph.S calls this, then goes on to libc's. */
+/* makecontext() has any number of arguments: graph.S calls this, then jumps to libc's function. */
 void graph_note_context(const ucontext_t *context);
 
 void graph_note_context(const ucontext_t *context)
@@ -297,7 +299,7 @@ void graph_note_context(const ucontext_t *context)
 
 /*
  * Boost.Context makes each of its stacks by make_fcontext(), which may be in a library that only
- * some objects see. @top: where the stack goes down from. @bytes: how far.
+ * some objects see. @top: the stack's upper end. @bytes: its size.
  */
 void graph_note_fcontext(uint64_t top, size_t bytes);
 
@@ -311,7 +313,7 @@ void graph_note_fcontext(uint64_t top, size_t bytes)
 
 /*
  * A thread without thread-local memory of its own would write through the caller's control block,
- * at the same time as the caller. They cannot be distinguished, so neither is recorded.
+ * at the same time as the caller. The engine cannot distinguish them, so it records neither.
  */
 void graph_note_clone(int (*fn)(void *), void *stack, int flags);
 

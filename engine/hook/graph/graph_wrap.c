@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_wrap.h. The steps are graph.S's `multi` ones, in C: a call is silent, and its shadow
- * says that a return probe wants its end. So whatever exit is current finds it, and unwinders read
- * its return address as any wrapped call's. The order is graph.S's too: the shadow, the slot, then
- * `open`, so a handler finds a whole chain at each instruction.
+ * See graph_wrap.h. The steps are those of graph.S's `multi` variants, in C: the call is silent,
+ * and its shadow says that a return probe wants its end. So any current exit variant finds it, and
+ * unwinders read its return address as of any wrapped call. The order is also graph.S's: the
+ * shadow, the slot, then `open`, so a handler finds a complete chain at each instruction.
  *
- * Ids begin at GRAPH_WRAP_ID; the rest is the stub's index. No state but the stubs'. fork: as all
- * wrapped calls. Costs: bench unmodified. Tests: tests/cli/test_libcall.py.
+ * Ids begin at GRAPH_WRAP_ID; the rest of an id is the stub's index. No state but the stubs'. fork:
+ * as for all wrapped calls. Costs: bench unmodified. Tests: tests/cli/test_libcall.py.
  */
 #include "engine/hook/graph/graph_wrap.h"
 
@@ -35,7 +35,7 @@ static void give(uint32_t id)
 	graph_stub_give(id - GRAPH_WRAP_ID);
 }
 
-/* The stack of the slot, when the slot can be the next open call on it; NULL: it cannot. */
+/* The stack of the slot, if the slot can be the next open call on it; NULL: it cannot. */
 static struct graph_stack *fitting(uint64_t slot, uint64_t fp, uint64_t stub)
 {
 	struct graph_stack *s;
@@ -67,7 +67,7 @@ static void wrap_on(struct graph_stack *s, uint64_t slot, uint64_t stub)
 	store_relaxed(&s->open, slot);
 }
 
-/* The caller is gone, and its own return address is a stub's, which runs at one return. */
+/* A tail call: its return address is a stub's already, which can serve only one return. */
 static int join_tail(uint64_t slot, uint64_t fp, uint64_t stub)
 {
 	while (graph_tls.current->open != slot)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See core/interpose.h. Objects call each other through words that the loader fills by relocations
- * JUMP_SLOT and GLOB_DAT. If such a word names a wanted function and leads to it, one store
- * replaces the address by the wrapper's, and another puts it back when the function is not wanted
- * any more. A word that the loader has not bound yet leads to the loader; the object's version of
- * the name says what it would bind. Words that lead elsewhere (another version, a function of the
- * object's own) are left alone. The engine's own words are never touched.
+ * JUMP_SLOT and GLOB_DAT. If such a word is for a wanted function and leads to it, one store
+ * replaces the address by the wrapper's, and another store restores it when the function is not
+ * wanted any more. A word that the loader has not bound yet leads to the loader; the object's
+ * version of the name says which function it would bind. Words that lead elsewhere (another
+ * version, the object's own function) are left alone. The engine's own words are never changed.
  *
- * RELRO makes most words read-only: they are writable during the store. Nothing may be stored while
- * the loader works on an object in another thread. The loader reports an object that dlopen()
- * brings before it relocates it (loader.h). Then the object's DT_INIT, its first own code, is made
- * to lead to the engine first. An object is known to be relocated when that was called, or when the
- * loader reports the next object. Of what a thread without system calls loads neither is known: its
- * words are left alone. Where the loader is not followed, unloading is not seen: only
- * objects from the start are touched.
+ * RELRO makes most words read-only; they are made writable for the store. Nothing may be stored
+ * while the loader works on an object in another thread. The loader reports an object that dlopen()
+ * loads before it relocates the object (loader.h). Then the object's DT_INIT, the first of its code
+ * to run, is made to call the engine first. An object is known to be relocated when that happens,
+ * or when the loader reports the next object. For an object that a thread without system calls
+ * loads, neither is known: its words are left alone. Where the loader's notification is not
+ * available, unloading is not seen: only objects from the start are changed.
  *
- * A thread that is in the loader to bind a word may store over ours: such words are looked at
- * again. fork: the child has the same words. Costs nothing when nothing is wanted; a
- * want or drop goes through all relocations, 2-20 ns each. Tests: tests/engine/events/kmem.
+ * A thread that is in the loader to bind a word may overwrite the engine's store: such words are
+ * checked again. fork: the child has the same words. Costs nothing if nothing is wanted; a change
+ * of what is wanted goes through all relocations, 2-20 ns each. Tests: tests/engine/events/kmem.
  */
 #include <errno.h>
 
@@ -34,7 +34,7 @@
 #include "engine/process/libc.h"
 #include "engine/process/elf_dynamic.h"
 
-/* A word that leads to a wrapper. */
+/* A word of an object that leads to a wrapper. */
 struct word {
 	uint64_t *at;
 	uint64_t was, now;
@@ -46,18 +46,18 @@ static struct word *words;
 static uint32_t nr_words, room_words;
 
 /*
- * Objects from this one on may not be relocated yet. Of those, the first 16 whose DT_INIT leads to
- * us: what it was.
+ * Objects from this one on may not be relocated yet. Of those, the original DT_INIT of the first 16
+ * that were changed.
  */
 #define NR_INITS 16u
 
 static uint32_t first_pending, nr_known;
 typedef void init_fn(int argc, char **argv, char **envp);
 static struct init {
-	const struct object *object; /* NULL: free */
+	const struct object *object; /* NULL: a free row */
 	ElfW(Dyn) * dyn;
 	uint64_t was;
-	init_fn *run; /* where that leads */
+	init_fn *run; /* the original function */
 } inits[NR_INITS];
 
 static int has_words(const struct object *o)
@@ -68,7 +68,7 @@ static int has_words(const struct object *o)
 	       status != AREA_OBJECT_VDSO && status != AREA_OBJECT_LOADER;
 }
 
-/* Make a range that is read-only after relocation writable for a moment, and back. */
+/* Make a range that is read-only after relocation writable (@prot), or read-only again. */
 static int protect(const struct object *o, int prot)
 {
 	uint64_t bias = object_row(o)->bias, lo, hi;
@@ -86,7 +86,7 @@ static int protect(const struct object *o, int prot)
 
 enum said { SAID_CLOSED = 1, SAID_ELSEWHERE = 2, SAID_MEMORY = 4 };
 
-/* Once for each object, as events may be switched often. */
+/* Report a message once for each object, as events may be switched often. */
 static void say(const struct object *o, enum said what, const char *text, int err)
 {
 	struct object *in = object_at(o->index);
@@ -112,7 +112,7 @@ static void words_close(const struct object *o)
 	protect(o, PROT_READ);
 }
 
-/* Whether it lies in what is mapped to be written. */
+/* Whether an address is in a writable mapping of the object. */
 static int is_data(const struct object *o, uint64_t at)
 {
 	uint64_t offset = at - object_row(o)->bias;
@@ -150,7 +150,7 @@ static void *beside(const void *address, const char *name)
 	return NULL;
 }
 
-/* A name that is looked for in one object's words. */
+/* A name that is searched in one object's words. */
 struct weak_name {
 	const struct object *object;
 	const char *name;
@@ -213,16 +213,16 @@ static int add_word(const struct word *w)
 	return 0;
 }
 
-/* The search through the words of one object. */
+/* The search through one object's words. */
 struct search {
 	const struct object *object;
-	int all;     /* the object is new: functions that were found before, too */
-	int unbound; /* there were words that the loader has not bound */
+	int all;     /* the object is new: also search functions that were found before */
+	int unbound; /* some words have not been bound by the loader */
 	int err;
 };
 
 /*
- * One bit for each way in which a wanted name begins: most names of an object are of other sorts.
+ * A bit for each hash of a name's beginning: most names of an object can be skipped by it.
  */
 #define START_BITS 1024u
 static uint64_t starts[START_BITS / 64];
@@ -295,7 +295,10 @@ static void see_word(void *arg, uint64_t slot, uint32_t type, const struct dynam
 	w = (struct word){.at = (uint64_t *)slot, .f = f, .object = s->object};
 	w.was = w.now = load_word(&w);
 	if (!leads_there(s, w.was, type, name, f)) {
-		/* one that is not position-independent has stubs as addresses of functions */
+		/*
+		 * in an object that is not position-independent, a function's address may be a
+		 * stub's
+		 */
 		if (!is_program(w.was))
 			say(s->object, SAID_ELSEWHERE,
 			    "some calls out of an object are not seen: they lead elsewhere than "
@@ -307,7 +310,7 @@ static void see_word(void *arg, uint64_t slot, uint32_t type, const struct dynam
 		s->err = add_word(&w);
 }
 
-/* Return: whether the loader may be about to bind some of its words. */
+/* Take the words of an object. Return: whether the loader may be about to bind some of them. */
 static int take_object(const struct object *o, int all)
 {
 	struct search s = {.object = o, .all = all};
@@ -318,7 +321,7 @@ static int take_object(const struct object *o, int all)
 	return s.unbound;
 }
 
-/* The value that a word must hold: its current value if it is not ours to change. */
+/* The value for a word: its current value if the engine may not change it. */
 static uint64_t value_for(const struct word *w)
 {
 	uint64_t now = load_word(w), head = (uint64_t)w->f->head;
@@ -330,7 +333,7 @@ static uint64_t value_for(const struct word *w)
 }
 
 /*
- * Make all words lead where they should. Forget words that are back to their old values, or
+ * Make all words lead where they should. Forget words that have their old values again, or are
  * unmapped.
  */
 static void store_all(void)
@@ -397,14 +400,14 @@ static int apply(void)
 		f->head = interposed_link(f);
 	store_all();
 	if (unbound) {
-		/* a thread that was in the loader for such a word has left it by now */
+		/* a thread that was in the loader for such a word has left it by then */
 		arch_syscall(SYS_poll, 0, 0, 1, 0, 0, 0);
 		store_all();
 	}
 	return 0;
 }
 
-/* The objects that dlopen() has brought are relocated, up to object @to. */
+/* Objects of dlopen() are relocated now, up to object @to. */
 static void settle(uint32_t to)
 {
 	struct interposed_function *f;
@@ -425,14 +428,14 @@ static void settle(uint32_t to)
 	for (i = from; i < first_pending; i++)
 		if (has_words(object_at(i)))
 			take_object(object_at(i), 1);
-	/* a function may have gone with its object, or come with one */
+	/* a function may have disappeared with its object, or appeared with one */
 	for (f = interposed_functions; f; f = f->next)
 		if (f->head && !is_loaded((uint64_t)f->real))
 			f->head = NULL;
 	apply();
 }
 
-/* The first object that dlopen() has brought is about to run. */
+/* Called as the first code of an object that dlopen() loads. */
 static void first_init(uint32_t n, int argc, char **argv, char **envp)
 {
 	if (!tree_lock_take()) {
@@ -442,7 +445,7 @@ static void first_init(uint32_t n, int argc, char **argv, char **envp)
 	inits[n].run(argc, argv, envp);
 }
 
-/* The loader does not say whose DT_INIT it calls. */
+/* One function for each row, as the loader passes nothing that identifies the object. */
 #define INIT(n)                                                                                    \
 	static void init_##n(int argc, char **argv, char **envp)                                   \
 	{                                                                                          \
@@ -470,7 +473,10 @@ static init_fn *const our_init[NR_INITS] = {
 	init_8, init_9, init_10, init_11, init_12, init_13, init_14, init_15,
 };
 
-/* It is mapped, and the loader has found its tables but not read them. */
+/*
+ * Make an object's DT_INIT lead to first_init(): it is mapped, and the loader has found its tables
+ * but not read them.
+ */
 static void lead_init(const struct object *o)
 {
 	uint64_t bias = object_row(o)->bias;
@@ -496,7 +502,7 @@ static void lead_init(const struct object *o)
 }
 
 /*
- * The loader's notification, after objects_update(): forget objects that are gone, and have new
+ * The loader's notification, after objects_update(): forget objects that are unloaded, and have new
  * ones, which are not relocated yet, looked at before their first constructor.
  */
 static void objects_changed(void)
@@ -505,7 +511,7 @@ static void objects_changed(void)
 
 	if (!interposer)
 		return;
-	/* pending objects are relocated or gone: the loader works on one load at a time */
+	/* pending objects are relocated or gone: the loader does one load at a time */
 	settle(nr_known);
 	nr_known = object_count();
 	for (i = first_pending; i < object_count() && anything_wanted(); i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine that dlopen() brings is behind libc in the order in which names are looked up, so the
- * program does not call the functions that libvestige.so exports under libc's names (vestige.map).
- * So the words of the loader's tables are made to lead there, while the engine is awake, as the
- * order of objects does for a preloaded engine. And the program's weak references to the engine's own
- * tables, which led nowhere when it started, lead there.
+ * If dlopen() loads the engine, it comes after libc in the order of symbol lookup, so the program
+ * does not call the functions that libvestige.so exports under libc's names (vestige.map). So while
+ * the engine is active, the words of the loader's tables are made to lead to them, as the lookup
+ * order does for a preloaded engine. The program's weak references to the engine's own tables,
+ * which had no target when the program started, are made to lead there, too.
  *
  * Owns a row for each name. Constructor context, under the loader's lock. fork: the child has the
- * same words. An engine that another library comes before (a sanitizer's, which has some of these
- * names itself) is left as it is. Tests: tests/engine/graph/transcript gcc-late, tests/cli/attach.
+ * same words. If another library comes before the engine (a sanitizer's, which has some of these
+ * names), it is left as it is. Tests: tests/engine/graph/transcript gcc-late, tests/cli/attach.
  */
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
@@ -18,7 +18,7 @@
 #include "engine/process/area.h"
 #include "engine/process/libc.h"
 
-/* Their types do not matter here. */
+/* Functions; their types do not matter here. */
 #define NAMES(X)                                                                                   \
 	X(pthread_create)                                                                          \
 	X(thrd_create)                                                                             \
@@ -40,7 +40,7 @@
 	X(_Unwind_Backtrace)                                                                       \
 	X(_dl_find_object)
 
-/* The engine's own, which the headers of include/vestige name weakly. */
+/* The engine's own tables, to which the headers of include/vestige have weak references. */
 #define TABLES(X)                                                                                  \
 	X(vestige_api_1)                                                                           \
 	X(vestige_events_1)
@@ -86,7 +86,7 @@ static void start(const struct lifecycle_start *how)
 
 #define FILL(name) interpose_weak(#name, late_##name);
 
-/* The program's threads run, and may call what is in the tables at once: the engine is ready by now. */
+/* The program's threads run, and may use the tables at once, so the engine must be ready. */
 static void start_tables(const struct lifecycle_start *how)
 {
 	(void)how;

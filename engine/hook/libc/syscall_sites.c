@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See syscall_sites.h. When a system call is first wanted, libc's text and the loader's are
- * searched, function by function as .eh_frame has them; for each site there is an island near the
- * text, mapped from then on. A site is switched when a call with its number is wanted, or any where
- * the number is not known before. A thread may be in an island as long as its call takes, so
- * islands stay, and so do the relays in the padding. All other text is unchanged while nothing is
- * wanted.
+ * See syscall_sites.h. When a system call is first wanted, the text of libc and of the loader is
+ * searched, function by function as in .eh_frame. Each site gets an island near the text, which
+ * stays mapped. A site is switched on if a call with its number is wanted, or, if its number is not
+ * known in advance, any call. A thread may be in an island as long as its call takes, so islands
+ * stay, and so do the relays in the padding. While nothing is wanted, all other text is unchanged.
  *
- * Under the tree's lock. fork: the child's text is patched as its parent's, its islands are a copy.
- * Objects that are loaded later are not looked at. Costs: bench "syscalls". Tests:
+ * Under the tree lock. fork: the child's text is patched as its parent's; its islands are a copy.
+ * Objects that are loaded later are not searched. Costs: bench "syscalls". Tests:
  * tests/engine/events/syscalls.
  */
 #include "engine/hook/libc/syscall_sites.h"
@@ -42,7 +41,10 @@ static int searched;
 
 struct function {
 	uint8_t *lo, *hi;
-	/* the return from a handler: it begins inside an instruction, and stays as it is */
+	/*
+	 * the return from a signal handler: its row begins inside an instruction; it is never
+	 * patched
+	 */
 	int is_signal_return;
 };
 
@@ -57,11 +59,11 @@ struct search {
 	struct syscall_pad *pads;
 	uint32_t nr_sites, sites_room, nr_pads, pads_room;
 	int no_memory;
-	char refused[320]; /* offsets of those that cannot be patched */
+	char refused[320]; /* offsets of sites that cannot be patched */
 	struct seq_buf refused_text;
 };
 
-/* Objects whose calls are libc's: itself, its loader, and the parts that it once had. */
+/* Whether the object is libc: itself, its loader, or a library that was once part of it. */
 static int is_libc(const struct object *o)
 {
 	static const char *const names[] = {"libc.so", "libc-", "ld-linux", "ld-2", "libpthread"};
@@ -94,8 +96,8 @@ static int is_signal_frame(const uint8_t *cie)
 }
 
 /*
- * The functions by .eh_frame_hdr's sorted table: 32-bit offsets of each start and its FDE, whose
- * own words are length, CIE, start (relative to itself) and range.
+ * Find the functions by the sorted table of .eh_frame_hdr: 32-bit offsets of each start and its
+ * FDE, whose own words are length, CIE, start (relative to itself) and range.
  */
 static int find_functions(struct search *s)
 {
@@ -190,8 +192,8 @@ static void scan(struct search *s, uint8_t *lo, uint8_t *hi)
 }
 
 /*
- * Between two functions: padding, into which no code falls through; or code without rows, as
- * clone() from its system call on.
+ * Search between two functions: padding that no code runs into, or code without rows, as clone()
+ * from its system call on.
  */
 static void scan_gap(struct search *s, uint8_t *lo, uint8_t *hi)
 {
@@ -216,7 +218,7 @@ static int find_sites(struct search *s)
 			scan_gap(s, end, s->functions[i + 1].lo);
 	}
 	for (i = 0; i < s->nr_sites; i++) {
-		/* beyond the reach of all that follow */
+		/* beyond the reach of all later sites */
 		while (first < s->nr_pads && s->pads[first].hi + 256 < s->sites[i].call)
 			first++;
 		s->sites[i].relay =
@@ -231,7 +233,10 @@ static void refuse(struct search *s, const uint8_t *call)
 	seq_putx(&s->refused_text, (uint64_t)call - object_row(s->o)->bias);
 }
 
-/* The pointers come first, in the room of one island, and the rows behind the last. */
+/*
+ * Make the islands. The two pointers come first, in the room of one island; the unwind rows are
+ * behind the last one.
+ */
 static int make_islands(struct search *s, uint64_t lo, uint64_t hi)
 {
 	size_t bytes = (size_t)syscall_island_bytes * (s->nr_sites + 1);
@@ -336,7 +341,7 @@ static int is_wanted(const struct syscall_site *site, const uint64_t *wanted)
 	return 0;
 }
 
-/* Other bytes are there, such as a debugger's breakpoint: they are left alone. */
+/* Switch a site. If other bytes are there, such as a debugger's breakpoint, they are left alone. */
 static void switch_site(struct syscall_site *site, int on)
 {
 	if (memcmp(site->at, on ? site->code_off : site->code_on, site->bytes))
@@ -362,7 +367,10 @@ static int update_text(struct text *t, const uint64_t *wanted)
 	}
 	if (!hi)
 		return 0;
-	/* no more than is due: each event comes here, and text may have to be copied (text_view.h) */
+	/*
+	 * only the pages that change: each event comes here, and text may have to be copied
+	 * (text_view.h)
+	 */
 	lo &= ~UINT64_C(4095);
 	hi = (hi + 4095) & ~UINT64_C(4095);
 	err = text_open(lo, hi);
@@ -394,7 +402,7 @@ static int update(const uint64_t *wanted)
 
 static const struct syscalls_hook hook = {.update = update};
 
-/* The calls are looked for when they are first wanted. */
+/* System calls are searched when they are first wanted. */
 static void start(const struct lifecycle_start *how)
 {
 	(void)how;

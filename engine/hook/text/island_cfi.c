@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See island_cfi.h. libgcc (from 12 on) asks _dl_find_object() for the rows of an address; ours
- * asks libc's first, and then this file's list. Static programs have libc's alone, older unwinders
- * and LLVM's ask in other ways: for these a walk ends at an island. Owns the list, of which an
- * entry is valid while its `lo` is not 0; it is read in any context, by the unwinder. fork: the
- * child has the same. Costs a throw some instructions a frame, and a scan where libc knows nothing.
- * Tests: tests/engine/graph/samples.
+ * See island_cfi.h. libgcc (from 12 on) calls _dl_find_object() for the rows of an address. The
+ * engine's version calls libc's first, and then searches this file's list. Static programs only
+ * have libc's, and older unwinders and LLVM's use other functions: for these a walk ends at an
+ * island. Owns the list; an entry is valid while its `lo` is not 0. The unwinder reads it in any
+ * context. fork: the child has the same. Costs a throw some instructions for each frame, and a scan
+ * where libc knows nothing. Tests: tests/engine/graph/samples.
  */
 #include "engine/hook/text/island_cfi.h"
 
@@ -18,9 +18,9 @@
 /* The header of a PT_GNU_EH_FRAME segment, and the tables behind it. */
 struct rows {
 	uint8_t version, frame_encoding, count_encoding, table_encoding;
-	int32_t frame; /* from here */
+	int32_t frame; /* from this field */
 	uint32_t count;
-	int32_t start, fde_at; /* from the first byte */
+	int32_t start, fde_at; /* from the first byte of the struct */
 	struct {
 		uint32_t bytes, id;
 		uint8_t version;
@@ -30,9 +30,9 @@ struct rows {
 	} cie;
 	struct {
 		uint32_t bytes, cie;
-		int32_t start; /* from here */
+		int32_t start; /* from this field */
 		uint32_t range;
-		uint32_t nr_augmentation; /* and padding */
+		uint32_t nr_augmentation; /* length of the augmentation, and padding */
 	} fde;
 	uint32_t end;
 };

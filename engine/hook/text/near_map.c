@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory within 2 GiB of a text. Probes addresses with MAP_FIXED_NOREPLACE instead of reading
- * /proc/self/maps, which may not be there: below the object first (above a program lies its heap),
- * in steps that grow. Constructor context. Tests: tests/engine/hooks.
+ * Memory within 2 GiB of a text. It tries addresses with MAP_FIXED_NOREPLACE instead of reading
+ * /proc/self/maps, which may not exist: first below the object (above a program is its heap), in
+ * growing steps. Constructor context. Tests: tests/engine/hooks.
  */
 #include "engine/hook/text/near_map.h"
 
@@ -19,14 +19,14 @@ static void *try_at(uint64_t addr, size_t bytes)
 
 	if (sys_failed(p))
 		return NULL;
-	if ((uint64_t)p != addr) { /* a kernel before 4.17 takes it for a hint */
+	if ((uint64_t)p != addr) { /* a kernel before 4.17 takes the address as a hint */
 		sys_munmap((void *)p, bytes);
 		return NULL;
 	}
 	return (void *)p;
 }
 
-/* Steps of 64 KiB near by, longer ones farther off: about 2,000 probes at the very most. */
+/* Steps of 64 KiB near the text, longer ones farther away: at most about 2,000 tries. */
 static uint64_t next_step(uint64_t distance)
 {
 	return distance < UINT64_C(0x1000000) ? 0x10000 : 0x100000;

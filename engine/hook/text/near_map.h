@@ -6,10 +6,9 @@
 #include <stdint.h>
 
 /*
- * near_map() - map zeroed, writable memory that every byte of a text reaches with a signed 32-bit
- * displacement.
- * @lo, @hi: the text's bounds. @bytes: how much.
- * Return: the memory, or NULL. It never lies where the heap would grow first.
+ * near_map() - map zeroed, writable memory that each byte of a text reaches with a signed 32-bit
+ * displacement. @lo, @hi: the text's bounds. @bytes: size. Return: the memory, which is never where
+ * the heap would grow first; NULL: there is none.
  */
 void *near_map(uint64_t lo, uint64_t hi, size_t bytes);
 

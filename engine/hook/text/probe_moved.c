@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes at instructions that a redirect has moved to its island, or is about to (probe_points.h). A
- * probe means the program's instruction, wherever that runs: the place in the program has the probes,
- * and a place of its own at the copy has the jump. An island of either calls the former.
+ * Probes at instructions that a redirect has moved to its island, or is about to move
+ * (probe_points.h). A probe is at the program's instruction, wherever that runs. The probe point in
+ * the program has the probes; a probe point of its own at the copy has the jump. The island of
+ * either calls the former's probes.
  *
- * A redirect that comes finds probes at instructions that it will move. Their copies get jumps while
- * nothing leads to the island. Then the redirect's jump is written while all threads stand still, and
- * those on a probe's island, from which they would go back among the instructions, are led to the next
- * copy instead. So no probe misses a hit. Then the jumps in the program's text, to which no thread
- * comes, are removed.
+ * A new redirect finds probes at instructions that it will move. Their copies get jumps while
+ * nothing leads to the island yet. Then the redirect's jump is written while all threads are
+ * stopped. Threads on a probe's island, from which they would return among the moved instructions,
+ * are led to the next copy instead. So no probe misses a hit. Then the jumps in the program's text,
+ * which no thread reaches any more, are removed.
  *
- * Owns nothing: places are of probe_points.c. Under the tree's lock. fork: the child has the same.
+ * Owns nothing: probe points belong to probe_points.c. Under the tree lock. fork: the child has the
+ * same.
  * Tests: tests/cli/test_moved_probes.py.
  */
 #include <errno.h>
@@ -31,7 +33,7 @@ struct text_place *probe_moved_copy(struct text_place *place, const struct text_
 	return place->copy;
 }
 
-/* Whether an instruction there has probes. @on: that are switched on. */
+/* Whether an instruction in @lo .. @hi has probes. @on: probes that are on. */
 static int has_probes(uint64_t lo, uint64_t hi, int on)
 {
 	uint64_t a;
@@ -68,7 +70,7 @@ int probe_moved_relied(uint64_t lo, uint64_t hi)
 	return 0;
 }
 
-/* The jumps at copies go, but for instructions that have probes and run there. */
+/* Remove the jumps at copies, except for instructions that have probes and run there. */
 static void clear_copies(const struct text_window *w)
 {
 	const char *ignored;
@@ -115,7 +117,7 @@ void probe_moved_done(const struct text_window *w, int moved)
 	}
 	if (!probe_moved_any(w->from, w->from + w->bytes))
 		return;
-	/* of a short function the jump goes on in the padding behind it */
+	/* the jump of a short function continues in the padding behind the function */
 	if (w->bytes > w->jump_bytes)
 		memcpy(text_at((void *)(w->from + w->jump_bytes)), w->text + w->jump_bytes,
 		       w->bytes - w->jump_bytes);
@@ -144,7 +146,7 @@ int probe_moved_leads(const struct text_window *w,
 			uint64_t to = probe_points_copy(w, a + p->bytes);
 			int64_t disp = (int64_t)(to - jump);
 
-			/* behind the last one it leads to the function itself */
+			/* behind the last instruction it leads to the function itself */
 			if (!to || way->leads_away)
 				continue;
 			if (disp != (int32_t)disp)

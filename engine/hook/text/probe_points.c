@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes at any instruction (core/text_probe.h). A `jmp rel32` replaces the instruction, and
- * nothing else: if the instruction is shorter than the jump, the rest of the displacement is the
+ * nothing else. If the instruction is shorter than the jump, the rest of the displacement is the
  * bytes of the next instructions, and the island is put where the jump then leads (text_island.c).
- * So no other instruction changes, and it does not matter which threads, signal frames or branches
- * are about to run the next ones. No thread is ever within the one that changes.
+ * So no other instruction changes, and threads, signal frames and branches may be about to run the
+ * next ones. No thread is ever within the one that changes.
  *
- * The jump's first bytes are stored at once where they lie in an aligned word; else the first two
- * make a jump to itself, in which threads that come by stay while the others are written. Where the
- * first two straddle a cache line one byte is written. A probe that is not possible is refused with
- * a reason.
+ * If the jump's first bytes are in an aligned word, they are stored at once. Otherwise the first
+ * two become a jump to itself, in which threads wait while the others are written. If the first two
+ * straddle a cache line, only one byte is written. A probe that is not possible is refused with a
+ * reason.
  *
- * Islands stay for good, with their places: a thread may be in one, beneath a signal handler, for
- * as long as it likes. A place whose text is the same is used again.
+ * Islands stay for ever, with their probe points: a thread may be in one, interrupted by a signal
+ * handler, for any time. They are used again if the text is the same.
  *
- * Where a redirect has moved the instruction, the jump is in the place of its copy on the redirect's
- * island (probe_moved.c). A jump does not rely on bytes that other code changes (sites of functions
- * and tracepoints). When
- * another probe comes or goes in bytes that a jump relies on, that jump gets another island. Under
- * the tree lock, with all signals blocked while text is incomplete. fork: the child has the same
- * text and islands. Tests: tests/engine/events/inner.
+ * If a redirect has moved the instruction, the jump replaces its copy on the redirect's island
+ * (probe_moved.c). A jump does not rely on bytes that other code changes (sites of functions and
+ * tracepoints). If another probe is added or removed in bytes on which a jump relies, that jump
+ * gets another island. Under the tree lock, with all signals blocked while text is incomplete.
+ * fork: the child has the same text and islands. Tests: tests/engine/events/inner.
  */
 #include <errno.h>
 
@@ -81,7 +80,7 @@ static const struct object *object_of(uint64_t address, uint64_t *lo, uint64_t *
 
 #define MAX_PINNED TEXT_JUMP_READ
 
-/* Whether a redirect that is there has moved the instruction at @address. */
+/* Whether an existing redirect has moved the instruction at @address. */
 static int window_at(uint64_t address, struct text_window *w)
 {
 	uint64_t lo, hi;
@@ -90,7 +89,7 @@ static int window_at(uint64_t address, struct text_window *w)
 	return o && windows->at(o, address, w) && w->is_moved;
 }
 
-/* The text that a place is in, or a copy's island. */
+/* The bounds of the text that has a probe point, or of the island of a copy. */
 static int bounds_of(const struct text_place *place, uint64_t *lo, uint64_t *hi)
 {
 	if (!place->of)
@@ -110,14 +109,14 @@ struct text_place *probe_points_armed(uint64_t address)
 	return NULL;
 }
 
-/* The text up to @hi, and zeros. */
+/* Read the text up to @hi; the rest is zeros. */
 static void read_raw(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
 {
 	memset(out, 0, n);
 	memcpy(out, (const void *)address, hi - address < n ? hi - address : n);
 }
 
-/* The text as it is without our jumps and those of redirects. */
+/* Read the text as it is without jumps of probes and redirects. */
 void probe_points_read(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
 {
 	uint64_t a;
@@ -163,7 +162,7 @@ static const struct area_function *site_in(uint64_t lo, uint64_t hi, uint64_t *s
 	uint32_t a, i;
 
 	functions_need();
-	/* the first that begins at hi or behind: sites lie behind the beginnings */
+	/* find the first function that begins at hi or later: sites are behind the beginnings */
 	a = LOWER_BOUND(k, 0, row ? row->nr_functions : 0,
 			row->bias + area_function(row->first_function + k)->offset < hi);
 	for (i = a; row && i && i + 2 > a; i--) {
@@ -191,8 +190,8 @@ static int sites_claim(uint64_t lo, uint64_t hi)
 }
 
 /*
- * The instruction at @at. A site is one, whatever is there now. Return: its length; 0: it is
- * not known.
+ * Read the instruction at @at. A site counts as one instruction, whatever bytes it has now. Return:
+ * its length; 0: it is not known.
  */
 static uint32_t insn_at(uint64_t at, uint64_t hi, int *movable)
 {
@@ -243,7 +242,7 @@ static uint32_t writable_bytes(const struct text_place *place)
 }
 
 /*
- * Where the jump leads, and an island there; or only a jump to one that lies where there is room.
+ * Find a target for the jump, and put the island there; or only a jump to an island elsewhere.
  */
 static int find_room(struct text_way *w, const struct text_jump *j, uint64_t text_lo,
 		     uint64_t text_hi)
@@ -255,11 +254,11 @@ static int find_room(struct text_way *w, const struct text_jump *j, uint64_t tex
 		w->landing = w->island;
 		return w->island ? 0 : -ENOMEM;
 	}
-	/* the next bytes are often alike, and other islands will be near by */
+	/* the next bytes are often alike, so other islands will be near */
 	w->landing = text_alloc_get(j->lo, j->hi, TEXT_LANDING_BYTES, text_lo, text_hi);
 	if (!w->landing)
 		return -ENOMEM;
-	/* in reach of both */
+	/* an island within reach of both */
 	far = w->landing > text_hi ? w->landing : text_hi;
 	lo = far > REACH ? far - REACH : 0;
 	hi = (w->landing < text_lo ? w->landing : text_lo) + REACH;
@@ -323,7 +322,7 @@ static int fill_way(struct text_way *w, struct text_place *place, const struct t
 	return 0;
 }
 
-/* Try one way of jumping after the other. @now: the text. */
+/* Try each way of jumping. @now: the current text. */
 static int make_way(struct text_place *place, const uint8_t *now, uint64_t lo, uint64_t hi,
 		    const char **why)
 {
@@ -337,7 +336,10 @@ static int make_way(struct text_place *place, const uint8_t *now, uint64_t lo, u
 	memcpy(w->text, now, sizeof(w->text));
 	*why = "no probe: what follows its short instruction is switched by others";
 	for (i = 0; !text_jump_nth(i, now, place->address, writable_bytes(place), &j); i++) {
-		/* a page may end where the segment does; behind a copy's island is another's site */
+		/*
+		 * the segment may end with the page; behind a copy's island is the site of another
+		 * one
+		 */
 		if (place->address + j.pinned >
 			    (place->of ? hi : ((hi + 4095) & ~UINT64_C(4095))) ||
 		    text_is_claimed(place->address, place->address + j.pinned))
@@ -405,7 +407,7 @@ static int places_get(uint64_t address, struct text_place **out, const char **wh
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Store up to eight bytes at once, where they lie in an aligned word. */
+/* Store up to eight bytes at once, if they are in an aligned word. */
 static void store_word(uint64_t address, const uint8_t *bytes, uint32_t n)
 {
 	uint64_t *word = text_at((void *)(address & ~UINT64_C(7)));
@@ -457,7 +459,7 @@ static int replace(const struct text_place *place, const uint8_t *was, const uin
 	return err;
 }
 
-/* A way that was made will do while the text is as it was then. */
+/* Use an earlier way again if the text is as it was then. */
 static int find_way(struct text_place *place, const uint8_t *now)
 {
 	struct text_way *w;
@@ -506,8 +508,8 @@ static int disarm_one(struct text_place *place)
 }
 
 /*
- * The places below whose jumps rely on the bytes of @place, and places that rely on those in turn.
- * Return: the lowest one; `above` leads from it to the others.
+ * Find the probe points below whose jumps rely on the bytes of @place, and those that rely on these
+ * in turn. Return: the lowest one; `above` leads from it to the others.
  */
 static struct text_place *find_below(const struct text_place *place)
 {
@@ -525,8 +527,10 @@ static struct text_place *find_below(const struct text_place *place)
 	return list;
 }
 
-/* The lowest one first: it relies on the next. Return: 0; -errno: those from there on are as
- * before. */
+/*
+ * Disarm the lowest one first, as it relies on the next. Return: 0; -errno: those from the failed
+ * one on are unchanged.
+ */
 static int disarm_list(struct text_place *list)
 {
 	int err = 0;
@@ -537,7 +541,7 @@ static int disarm_list(struct text_place *list)
 	return err;
 }
 
-/* The highest one first. */
+/* Arm the highest one first. */
 static int arm_list(struct text_place *list, const char **why)
 {
 	int err;
@@ -549,8 +553,9 @@ static int arm_list(struct text_place *list, const char **why)
 }
 
 /*
- * Change a place, and those below it that rely on its bytes: these are off meanwhile, and jump in
- * another way then. If that is not possible it is undone, and each keeps its former island.
+ * Change a probe point, and those below that rely on its bytes: these are disarmed meanwhile, and
+ * then jump in another way. If that is not possible, all is undone, and each keeps its former
+ * island.
  */
 int probe_points_change(struct text_place *place, int on, const char **why)
 {
@@ -580,7 +585,7 @@ static int places_arm(struct text_place *place, const char **why)
 	struct text_place *p = place;
 	int err = 0;
 
-	/* where it runs */
+	/* change it at the address where it runs */
 	if (window_at(place->address, &w)) {
 		p = probe_moved_copy(place, &w);
 		if (!p)
@@ -604,8 +609,8 @@ static int disarm_here(struct text_place *place)
 	int err = place->armed ? probe_points_change(place, 0, &ignored) : 0;
 
 	/*
-	 * A place below may be able to jump only while this one does: then this one stays, without
-	 * a probe. And places above may have stayed for this one.
+	 * one below may have a way of jumping only while this one is armed: then this one stays,
+	 * without a probe; others above may have stayed for this one
 	 */
 	if (err)
 		return place->armed && err != -EBUSY ? 0 : err;

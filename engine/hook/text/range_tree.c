@@ -10,8 +10,8 @@
 struct range {
 	struct range *left, *right;
 	uint64_t lo, hi;
-	uint64_t longest[2]; /* free ranges from here down: wide ones, all of them */
-	uint32_t priority;   /* not less than the priority of left and right */
+	uint64_t longest[2]; /* longest free ranges in this subtree: wide ones, all */
+	uint32_t priority;   /* not less than the priorities of left and right */
 	uint8_t taken, narrow;
 };
 
@@ -34,7 +34,7 @@ static void update_range(struct range *n)
 	}
 }
 
-/* @below: the ranges that begin below @at. @rest: the others. */
+/* Split a tree. @below: the ranges that begin below @at. @rest: the others. */
 static void split_ranges(struct range_tree *t, struct range *n, uint64_t at, struct range **below,
 			 struct range **rest)
 {
@@ -53,7 +53,7 @@ static void split_ranges(struct range_tree *t, struct range *n, uint64_t at, str
 	update_range(n);
 }
 
-/* All of @a is below all of @b. */
+/* Join two trees; all of @a is below all of @b. */
 static struct range *join_ranges(struct range_tree *t, struct range *a, struct range *b)
 {
 	if (!a || !b)
@@ -96,7 +96,7 @@ static struct range *new_range(uint64_t lo, uint64_t hi)
 		return NULL;
 	n->lo = lo;
 	n->hi = hi;
-	/* as good as chance, and the same in each run */
+	/* as good as random, and the same in each run */
 	n->priority = (uint32_t)((lo * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 	return n;
 }
@@ -117,7 +117,7 @@ int range_tree_has(struct range_tree *t, uint64_t address)
 	return find_range(t, address) != NULL;
 }
 
-/* A free range takes in the free ones beside it. */
+/* Insert a free range, and join it with free neighbours. */
 static void insert_free(struct range_tree *t, struct range *n)
 {
 	struct range *other = find_range(t, n->lo - 1);
@@ -163,8 +163,8 @@ static uint64_t first_in_range(const struct range *n, const struct request *r)
 }
 
 /*
- * The lowest range that has room. Only the two at the request's bounds can be long enough and yet
- * not have it.
+ * Find the lowest free range that has room. Only the two ranges at the request's bounds can be long
+ * enough and still not have room.
  */
 static struct range *find_free_range(struct range_tree *t, struct range *n, const struct request *r)
 {

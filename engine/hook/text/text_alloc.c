@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See text_alloc.h. Owns pages, mapped at free addresses to which a jump can lead, and a tree of
- * the bytes that are taken (range_tree.h). An island may begin at any address and lie in two pages.
- * Pages are kept: the next island often fits. Control context; fork: the child has the same.
+ * the bytes in use (range_tree.h). An island may begin at any address and cross a page. Pages are
+ * kept: the next island often fits. Control context; fork: the child has the same.
  * Tests: tests/unit/test_range_tree.c, tests/engine/events/inner.
  */
 #include "engine/hook/text/text_alloc.h"
@@ -14,13 +14,13 @@
 #include "engine/hook/text/range_tree.h"
 
 #define PAGE	  UINT64_C(4096)
-#define CHUNK	  (16 * PAGE) /* mapped at once where there is room */
+#define CHUNK	  (16 * PAGE) /* mapped at once if there is room */
 #define MAX_TRIES 256u
-#define WIDE	  UINT64_C(0x40000000) /* a range in which near_map() looks */
+#define WIDE	  UINT64_C(0x40000000) /* for a range of at least this size near_map() is used */
 
 static struct range_tree room;
 
-/* The page at @at is ours, or becomes it. Return: whether. */
+/* Make the page at @at ours, if it is not. Return: whether it is. */
 static int own_page(uint64_t at, int narrow)
 {
 	long m;
@@ -31,14 +31,14 @@ static int own_page(uint64_t at, int narrow)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_failed(m))
 		return 0;
-	/* a kernel before 4.17 takes the address for a hint */
+	/* a kernel before 4.17 takes the address as a hint */
 	if ((uint64_t)m == at && !range_tree_add(&room, at, at + PAGE, narrow))
 		return 1;
 	sys_munmap((void *)m, PAGE);
 	return 0;
 }
 
-/* At @at alone, in pages that are mapped for it where they are not ours. */
+/* Take @bytes at @at exactly, in pages that are mapped if needed. */
 static uint64_t try_place(uint64_t at, uint32_t bytes, int narrow)
 {
 	if (!own_page(at & ~(PAGE - 1), narrow) ||
@@ -47,7 +47,7 @@ static uint64_t try_place(uint64_t at, uint32_t bytes, int narrow)
 	return range_tree_take(&room, at, at, bytes, 1);
 }
 
-/* In @n bytes of new memory near the text, which must be within the bounds, too. */
+/* Take @bytes in @n bytes of new memory near the text, within the bounds. */
 static uint64_t try_near(uint64_t lo, uint64_t hi, uint32_t bytes, uint64_t text_lo,
 			 uint64_t text_hi, uint64_t n)
 {
@@ -70,7 +70,7 @@ uint64_t text_alloc_get(uint64_t lo, uint64_t hi, uint32_t bytes, uint64_t text_
 	if (at)
 		return at;
 	if (hi - lo >= WIDE) {
-		/* a single page may lie nearer, in a gap between objects */
+		/* a single page may be nearer, in a gap between objects */
 		at = try_near(lo, hi, bytes, text_lo, text_hi, CHUNK);
 		return at ? at : try_near(lo, hi, bytes, text_lo, text_hi, PAGE);
 	}

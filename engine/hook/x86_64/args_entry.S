@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where patched functions arrive while their arguments are recorded (func-args): as in entry.S and
- * mcount_entry.S, with a RECORD_FUNCTION_ARGS. Behind a prologue of -pg the registers still hold
- * what the caller passed, as mcount keeps them all. Costs: bench "arguments". Tests:
+ * Entry points of patched functions whose arguments are recorded (func-args): as in entry.S and
+ * mcount_entry.S, with a RECORD_FUNCTION_ARGS. Behind a prologue of -pg the registers still have
+ * what the caller passed, since mcount keeps them all. Costs: bench "arguments". Tests:
  * tests/engine/args.
  */
 #include "entry.inc"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the calls of functions arrive that instances want and no callback (core/ops.h): as the
- * function hooks do, by a call from the site, so that
+ * Entry point of functions that only instances want, and no callback (core/ops.h): like the
+ * function hooks, a call from the site, so that
  *
  *	(%rsp)   the site's end, inside the function
  *	8(%rsp)  the return address of the function
  *
- * What C may change is saved: the engine is built without vector and x87 registers. What
- * ops_record_call() returns is where the call goes on. Costs: bench "instances".
+ * What C may change is saved: the engine is built without vector and x87 registers. The call
+ * continues at the address that ops_record_call() returns. Costs: bench "instances".
  */
 #include "offsets.h"
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the code that -finstrument-functions makes calls: __cyg_profile_func_enter(function, caller)
- * and __cyg_profile_func_exit. Ordinary functions to their callers, so that the registers a call
- * may clobber are free. Off they are a load, a test and a ret.
+ * The functions that code of -finstrument-functions calls: __cyg_profile_func_enter(function,
+ * caller) and __cyg_profile_func_exit. They are ordinary functions, so they may use the registers
+ * that a call may clobber. While off, they are a load, a test and a ret.
  *
- * On, the function's record word is looked up by its address (cyg.c): 0 there means that the
- * filters leave it out. Then one record, in the same ways as a site's (entry.S).
+ * While on, they look up the function's record word by its address (cyg.c); 0: the filters leave it
+ * out. Then they make one record, in the same ways as a site (entry.S).
  * Costs: bench "hooks". Tests: tests/engine/targets (cyg-*).
  */
 #include "entry.inc"
 
 	.text
 
-	/* weak, so that a program that is linked with the engine may bring its own */
+	/* weak, so that a program that is linked with the engine may define its own */
 	.macro EXPORTED name, on
 	.weak	\name
 	.type	\name, @function
@@ -36,7 +36,7 @@
 	EXPORTED __cyg_profile_func_exit, hook_cyg_on_exit
 
 	/*
-	 * rdi = the record's head word of function rdi, r8 = rsi; goes to @miss where there is none
+	 * rdi = the record's head word of function rdi, r8 = rsi; jumps to @miss if there is none
 	 */
 	.macro LOOK_UP miss
 	mov	%rsi, %r8
@@ -89,7 +89,7 @@
 	.size	\name, . - \name
 	.endm
 
-	/* the words say RECORD_FUNCTION, 1 */
+	/* the words have kind RECORD_FUNCTION, 1 */
 	.macro ALL way, clock, cpu
 	CYG_ENTRY hook_cyg_function_\way, \clock, \cpu, 16
 	CYG_ENTRY hook_cyg_entry_\way, \clock, \cpu, 8, 1 ^ 2	/* RECORD_ENTRY */
@@ -99,8 +99,8 @@
 	EACH_WAY ALL
 
 	/*
-	 * One of the program's libraries has functions of these names too, which ours has come
-	 * before: ours, if there is anything to record, and then that.
+	 * One of the program's libraries has functions of these names too, which the engine's hide:
+	 * call the engine's, if there is anything to record, and then that library's.
 	 */
 	.macro CHAINED name, ours, theirs
 	.globl	\name

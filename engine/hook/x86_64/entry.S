@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a patched function arrives: one record, and back into the function.
+ * Entry points of patched functions: make one record, and return into the function.
  *
  * The site is `call *slot(%rip)` (6 bytes), or `call island` with an island `jmp *...` (5 bytes).
- * Either way the site's 32-bit displacement, which lies just before the return address, leads to
- * 16 bytes whose second half is the record's head word without its stamp. So the hook learns the
- * function from the return address alone, and ends in a ret that matches the call: no indirect
- * branch of ours has to be predicted, however many functions rotate.
+ * In both cases the site's 32-bit displacement, just before the return address, leads to 16 bytes
+ * whose second half is the record's head word without its stamp. So the hook finds the function
+ * from the return address alone, and ends in a ret that matches the call: no indirect branch has to
+ * be predicted, however many functions are called in turn.
  *
  *	(%rsp)   the site's end, inside the traced function
  *	8(%rsp)  the return address of the traced function: the record's payload
  *
- * Every register survives (gcc's -fipa-ra lets a caller keep live what the callee it sees does not
- * touch), flags do not. No vector or x87 register is read or written. No word above 8(%rsp) and
- * none in the red zone below the hook's own frame is touched.
+ * Every register is kept (with gcc's -fipa-ra a caller may keep values in registers that a visible
+ * callee does not touch); flags are not. No vector or x87 register is read or written. No word
+ * above 8(%rsp), and none in the red zone below the hook's own frame, is touched.
  *
- * A record costs about one rdtsc (bench: "function tracer"): the code around it runs in its
- * shadow. Variants differ in how they reserve (rseq; xadd, which asks for the CPU by rdpid or lsl)
- * and in the clock (tsc, mono, none); the slots and islands say which one a site calls.
+ * A record costs about one rdtsc (bench: "function tracer"): the other instructions run while it
+ * waits. Variants differ in the way of reserving (rseq; xadd, which gets the CPU by rdpid or lsl)
+ * and in the clock (tsc, mono, none). The slots and islands decide which one a site calls.
  */
 #include "entry.inc"
 
@@ -58,8 +58,8 @@
 	.endm
 
 	/*
-	 * By rseq: as RSEQ_RECORD, but the head word is looked up behind the stamp, and rdi is
-	 * saved only where a record goes by xadd.
+	 * By rseq: as RSEQ_RECORD, but the head word is looked up after the stamp, and rdi is saved
+	 * only if a record is made by xadd.
 	 */
 	.macro FUNCTION_RSEQ name, clock
 	FUNCTION_BEGIN \name

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrapped calls: the stubs, and what they enter and leave by. graph.h says how it works; here S is
- * the address of the slot with the call's return address, R what the caller put there.
+ * Wrapped calls: the stubs, and the code by which they are entered and left. graph.h says how it
+ * works. Here S is the address of the slot with the call's return address, and R is that return
+ * address.
  *
- * graph_enter is called by a stub: (%rsp) is stub + 5, 8(%rsp) is S. graph_exit is jumped to with
- * S = (%rsp), which still holds stub + 5. Every register and nothing else survives, as in entry.S.
+ * A stub calls graph_enter: (%rsp) is stub + 5, 8(%rsp) is S. A stub jumps to graph_exit with S =
+ * (%rsp), which still holds stub + 5. Every register is kept, and nothing else, as in entry.S.
  *
- * A handler may run at any instruction, and everything it does is balanced. So an entry is recorded
- * first, then S is filled, then `open` moves; an exit is recorded first, then `open` moves back,
- * then S is restored. At each moment a reader finds a chain of which each link holds a stub's
- * address. Unwind rules are right at each instruction. From the moment S holds the stub's address,
- * the return address is in the shadow; before, in S.
+ * A handler may run at any instruction, and all that it does is balanced. So an entry is recorded
+ * first, then S is filled in, then `open` moves; an exit is recorded first, then `open` moves back,
+ * then S is restored. At each moment a reader finds a chain in which each link holds a stub's
+ * address. Unwind rules are right at each instruction: once S holds the stub's address, the return
+ * address is in the shadow; before, it is in S.
  *
  * r8 is the row of the call's stack (graph_stack.h) from the first check to the last store. Whether
- * the thread's records belong to that stack is asked once more where the record is made, inside
- * the restartable sequence. If they are not, but the thread ran there lately, a RECORD_STACK with
- * the same stamp goes before the record.
+ * the thread's records belong to that stack is checked again where the record is made, inside the
+ * restartable sequence. If they do not, but the thread ran there lately, a RECORD_STACK with the
+ * same stamp is written before the record.
  *
- * Variants: how a record is reserved and stamped, as in entry.S; `filtered` ones know
+ * Variants: how a record is reserved and stamped, as in entry.S. `filtered` variants handle
  * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh, and the options
- * funcgraph-args and funcgraph-retval; `multi` ones, filtered too, leave the records to C, which
- * writes them for each instance that wants the function (graph_calls.c): their calls are silent, so
- * that whatever exit is current finds them. graph_enter and graph_exit jump to the current variant
- * through a pointer each, always the same and predicted. The pieces are in graph.inc.
+ * funcgraph-args and funcgraph-retval. `multi` variants, filtered too, leave the records to C,
+ * which writes them for each instance that wants the function (graph_calls.c); their calls are
+ * silent, so that any exit variant that is current finds them. graph_enter and graph_exit jump to
+ * the current variant through one pointer each, so the branch is always predicted. The pieces are
+ * in graph.inc.
  */
 #include "entry.inc"
 #include "graph.inc"
 
-	/* @fast: 1: ENTER_FAST goes before the steps, of which the first record is made by xadd. */
+	/* @fast: 1: ENTER_FAST comes before the steps; the first record is made by xadd. */
 	.macro GRAPH_ENTER name, clock, cpu, filtered, fast=0
 	.globl	\name
 	.hidden	\name
@@ -51,7 +53,7 @@
 	cmp	$STUBS_BYTES, %rax
 	jb	.L\name\()_tail
 	ON_STACK .L\name\()_stack
-	/* frames may have vanished without a trace but this */
+	/* calls may have been unwound, and only this shows it */
 	cmp	ST_TOP(%r8), %rdx
 	je	1f
 	OPEN_IS_STUB .L\name\()_stack
@@ -110,7 +112,7 @@
 	.endif
 	.endif
 
-	/* The thread comes back to a stack: the same must hold as above, and a little more. */
+	/* The thread comes back to a stack: check the same as above, and a little more. */
 .L\name\()_elsewhere:
 	mov	graph_tls@gottpoff(%rip), %rsi
 	lea	graph_stubs(%rip), %rdi
@@ -156,7 +158,10 @@
 	ret
 	.cfi_restore_state
 
-	/* The caller is gone, its return address is a stub's, which runs at one return. */
+	/*
+	 * The caller was replaced by a tail call: its return address is a stub's, which serves only
+	 * one return.
+	 */
 .L\name\()_tail:
 	cmp	ST_OPEN(%r8), %rcx
 	jne	.L\name\()_tail_stack
@@ -191,8 +196,9 @@
 .L\name\()_tail_noted:
 	NOTE_STACK .L\name\()_tail_record
 	.endif
-	/* on another stack than the last record, or calls above it have vanished: as before a
-	 * return */
+	/*
+	 * on another stack than the last record, or calls above it were unwound: as before a return
+	 */
 .L\name\()_tail_stack:
 	lea	SLOT, %rdi
 	mov	$STEP_EXIT, %esi
@@ -210,7 +216,7 @@
 	add	%rax, %rdi
 	RECORD_MORE \name\()_args, 56, , \clock, \cpu, .L\name\()_wrap, .L\name\()_unwrapped, .L\name\()_elsewhere
 	.endif
-	/* calls that are open began under other filters, and were not counted, or others were */
+	/* open calls began under other filters, and were counted or not by those */
 .L\name\()_count:
 	mov	%r8, %rdi
 	CALL_C	graph_stack_count
@@ -238,7 +244,7 @@
 	.size	\name, . - \name
 	.endm
 
-	/* Put R back and go there. \sure: the call is the innermost open one of the stack r8. */
+	/* Restore R and jump to it. \sure: the call is the innermost open one of the stack r8. */
 	.macro UNWRAP sure
 	lea	EXIT_SLOT, %rcx
 	SHADOW_OF %rcx, %rdx, %rax
@@ -259,7 +265,7 @@
 	ret
 	.endm
 
-	/* @fast: as GRAPH_ENTER's. */
+	/* @fast: as in GRAPH_ENTER. */
 	.macro GRAPH_EXIT name, clock, cpu, filtered, fast=0
 	.globl	\name
 	.hidden	\name
@@ -316,7 +322,7 @@
 	.endif
 	.endif
 
-	/* The thread comes back to a stack, by this return. */
+	/* The thread comes back to a stack by this return. */
 .L\name\()_elsewhere:
 	mov	graph_tls@gottpoff(%rip), %rsi
 	lea	EXIT_SLOT, %rcx
@@ -359,7 +365,9 @@
 	.endif
 	.endif
 
-	/* No entry record of this way: set_graph_notrace, tracing_thresh, several instances. */
+	/*
+	 * The call has no plain entry record: set_graph_notrace, tracing_thresh, several instances.
+	 */
 .L\name\()_silent:
 	mov	EXIT_SLOT, %rsi
 	mov	%rcx, %rdi
@@ -430,10 +438,10 @@ graph_stubs:
 
 	GRAPH_ENTER graph_enter_multi, tsc, multi, 1
 	GRAPH_ENTER graph_enter_multi_mono, mono, multi, 1
-	/* the top instance makes no graph, others do: calls of its alone just return */
+	/* the top instance makes no graph, others do: calls that are its alone just return */
 	GRAPH_EXIT graph_exit_multi, tsc, multi, 1
 
-	/* Nothing is recorded any more; what is open finds its way back. */
+	/* Nothing is recorded any more; open calls still return. */
 	.globl	graph_exit_off
 	.hidden	graph_exit_off
 	.type	graph_exit_off, @function
@@ -465,7 +473,7 @@ graph_exit:
 	.size	graph_exit, . - graph_exit
 
 	/*
-	 * The same for the nongnu libunwind (graph_libunwind.h), where no other unwinder looks:
+	 * The same for the nongnu libunwind (graph_libunwind.h); no other unwinder reads it:
 	 *	CFA = rsp + 8 * (o >= 5), which is S + 8
 	 *	RA  at shadow(CFA - 8) where o < 10, else at CFA - 8
 	 */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the calls of __fentry__ and mcount arrive that entry.S does not serve. The slot is found as
- * there, from the displacement before the return address; what differs is where the caller's
- * address lies, and what comes behind the record:
+ * Entry points of the calls of __fentry__ and mcount that entry.S does not serve. The slot is found
+ * as there, from the displacement before the return address. The differences are where the caller's
+ * address is, and what follows the record:
  *
- *	mcount       behind the prologue, which -pg gives a frame: 8(%rbp)
- *	passed_on_*       goes on, as if called, to libc's function or the program's own (callee.h)
+ *	mcount       behind the prologue, which has a frame with -pg: 8(%rbp)
+ *	passed_on_*  continues, as if called, in libc's function or the program's own (callee.h)
  *
- * The registers survive as in entry.S; what the program's own function does with them is as it was.
+ * The registers are kept as in entry.S; the program's own function does with them what it would do
+ * without the engine.
  * Costs: bench "hooks". Tests: tests/engine/targets (mcount-*).
  */
 #include "entry.inc"

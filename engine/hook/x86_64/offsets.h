@@ -25,7 +25,10 @@
 
 #define OPS_FRAME_IP 120
 
-/* In a struct text_frame; where an island returns to, and from there its place (text_island.c). */
+/*
+ * In a struct text_frame: the return address in an island, from which the probe point is found
+ * (text_island.c).
+ */
 #define TEXT_FRAME_BACK 128
 #define TEXT_BACK	11
 #define TEXT_PLACE	56
@@ -59,13 +62,13 @@
 #define TARGET_EXIT   16
 #define SHADOW_RETURN 0
 #define SHADOW_LINK   8
-#define SHADOW_TAILS  14 /* the upper bits of the link */
+#define SHADOW_TAILS  14 /* upper bits of the link */
 #define SHADOW_STAMP  16
 #define SHADOW_CALLS  24
 #define SHADOW_BASE   0x200000035240
 #define FLAG_ROOT     1
 #define FLAG_NOTRACE  2
-#define LINK_BITS     16 /* of a link, which are no address */
+#define LINK_BITS     16 /* bits of a link that are no address */
 #define TAILS_MASK    0x7fff
 #define STEP_ENTER    0
 #define STEP_EXIT     1

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the calls of functions with callbacks arrive (core/ops.h): as the function hooks do, by a
- * call from the site, so that
+ * Entry point of functions with callbacks (core/ops.h): like the function hooks, a call from the
+ * site, so that
  *
  *	(%rsp)   the site's end, inside the function
  *	8(%rsp)  the return address of the function
  *
- * Everything is saved, since the callback is C of the program's: general registers in the order of
+ * Everything is saved, since a callback is C code of the program: general registers in the order of
  * struct ops_frame, the rest of the processor's state by xsavec, xsave or fxsave, as ops_xsave_how
- * says (2, 1, 0). The call goes on at the address that ops_call() returns. Costs: bench "steady".
+ * says (2, 1, 0). The call continues at the address that ops_call() returns. Costs: bench "steady".
  */
 #include "frame.inc"
 #include "offsets.h"
@@ -29,7 +29,7 @@ hook_ops:
 	mov	ops_xsave_how(%rip), %ebp
 	test	%ebp, %ebp
 	jz	1f
-	/* of the header xsave writes one word, and xrstor wants zeros in the others */
+	/* xsave writes only one word of its header, and xrstor needs zeros in the others */
 	xor	%eax, %eax
 	.irp	at, 512, 520, 528, 536, 544, 552, 560, 568
 	mov	%rax, \at(%rsp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The processor's state that a callback may change: all enabled components except protection keys
- * and AMX tiles, which compiled C does not touch by itself. Read once, at start.
+ * and AMX tiles, which compiled C does not touch by itself. Read once, at the start.
  */
 #include <assert.h>
 #include <cpuid.h>
@@ -28,7 +28,7 @@ void ops_entry_start(void)
 		return;
 	__asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
 	ops_xsave_mask = ((uint64_t)hi << 32 | lo) & XFEATURE_MASK;
-	/* the end of the last of them; compacted they need less */
+	/* the end of the last component; the compacted form needs less */
 	for (i = 2; i < 63; i++) {
 		if (!(ops_xsave_mask >> i & 1))
 			continue;

@@ -6,10 +6,11 @@
  *	 6	the instructions, moved
  *		jmp	behind them
  *
- * A walk of the stack from here goes on where the thread is in the function itself, as if the island
- * were the frame of a signal handler: the CFA is the program's stack pointer, the return address a
- * constant for each instruction. So the function's own rows hold, whatever has been pushed by then.
- * A call among the instructions pushes the address behind the original one: no return comes here.
+ * An unwinder goes on from an island as if the thread were at the original instruction and the
+ * island were the frame of a signal handler: the CFA is the program's stack pointer, the return
+ * address a constant for each instruction. So the function's own rules apply, whatever it has
+ * pushed by then. A call among the instructions pushes the address behind the original call, so no
+ * return comes here.
  *
  * No state. Tests: tests/cli/test_unmodified.py.
  */
@@ -30,7 +31,10 @@
 #define DW_CONST8U	  0x0eu
 #define RETURN_RULE_BYTES 12u
 
-/* At the head's beginning; what a PT_GNU_EH_FRAME segment leads to is at its end, and the table behind. */
+/*
+ * The head begins with this; at its end is the header of a PT_GNU_EH_FRAME segment, with the table
+ * behind it.
+ */
 struct cie {
 	uint32_t bytes, id;
 	uint8_t version;
@@ -48,7 +52,7 @@ _Static_assert(sizeof(struct cie) <= HEADER_AT && sizeof(struct cie) % 4 == 0, "
 
 struct fde {
 	uint32_t bytes, cie;
-	int32_t start; /* from here */
+	int32_t start; /* from this field */
 	uint32_t range;
 	uint8_t nr_augmentation;
 	uint8_t rules[REDIRECT_ROW_BYTES - 17];
@@ -119,7 +123,7 @@ void redirect_head_make(uint8_t *out, uint64_t islands, uint64_t rows, uint32_t 
 	}
 }
 
-/* From @before bytes of the island on to @now. */
+/* Advance from offset @before of the island to @now. */
 static uint8_t *put_advance(uint8_t *rule, uint32_t before, uint32_t now)
 {
 	*rule++ = (uint8_t)(DW_ADVANCE | (now - before));
@@ -153,7 +157,7 @@ int redirect_island_make(const uint8_t *code, uint32_t n, uint64_t from, uint64_
 			last = to;
 		}
 		if (in.kind == INSN_CALL || in.kind == INSN_CALL_INDIRECT) {
-			/* behind its push */
+			/* after its push */
 			rule = put_advance(rule, last, to + 5);
 			*rule++ = DW_CFA_OFFSET;
 			*rule++ = 8;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a `syscall` in a text is led to an island. Two ways, each one store:
+ * How a `syscall` in a text is made to lead to an island. There are two ways, each one store:
  *
  *	1. The instruction itself, two bytes, becomes a short jump to five bytes of padding near by,
  *	which jump to the island. A thread that is blocked in the call is behind the instruction. A
@@ -10,9 +10,9 @@
  *	code, becomes the jump, and the island begins with the code between. A thread that jumps
  *	into that code makes the call without the engine.
  *
- * Padding lies between functions, and behind an instruction that does not continue, up to the next
- * target of a jump. rt_sigreturn is left alone: debuggers know the return from a handler by its
- * bytes. Pure functions. Tests: tests/engine/events/syscalls.
+ * Padding is between functions, and behind an instruction that does not continue, up to the next
+ * target of a jump. rt_sigreturn is left alone: debuggers recognise the return from a handler by
+ * its bytes. Pure functions. Tests: tests/engine/events/syscalls.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -41,7 +41,7 @@ static int is_syscall(const uint8_t *p)
 	return p[0] == 0x0f && p[1] == 0x05;
 }
 
-/* The number that an instruction loads into eax, -1: none. */
+/* The number that an instruction loads into eax; -1: none. */
 static int32_t loaded_number(const uint8_t *p, uint32_t bytes)
 {
 	uint32_t nr = MAX_NUMBER;
@@ -56,8 +56,8 @@ static int32_t loaded_number(const uint8_t *p, uint32_t bytes)
 }
 
 /*
- * Whether it surely leaves eax alone. Knows the instructions that prepare a call, by the operand
- * that they write: modrm's lower bits, its middle bits, nothing or a vector.
+ * Whether an instruction surely does not change eax. Knows the instructions that prepare a call, by
+ * the operand that they write: the modrm's lower bits, its middle bits, nothing or a vector.
  */
 static int keeps_eax(const struct insn *in)
 {
@@ -111,7 +111,9 @@ static int same_line(const uint8_t *p, uint32_t n)
 	return (uintptr_t)p / TEXT_LINE_BYTES == (uintptr_t)(p + n - 1) / TEXT_LINE_BYTES;
 }
 
-/* Whether it may change the stack pointer, which unwinders take as it is at the call. */
+/*
+ * Whether an instruction may change the stack pointer, which unwinders expect to be as at the call.
+ */
 static int moves_stack(const struct insn *in)
 {
 	if (in->map != INSN_MAP_ONE)
@@ -124,7 +126,7 @@ static int moves_stack(const struct insn *in)
 		return 1;
 	if (!in->has_modrm)
 		return in->opcode == 0xbc; /* mov imm, %esp */
-	/* of registers, the first or the second of which is rsp */
+	/* of registers: the first or the second is rsp */
 	return (in->modrm >> 6 == 3 && (in->modrm & 7) == 4 && !(in->rex & 1)) ||
 	       ((in->modrm >> 3 & 7) == 4 && !(in->rex & 4) &&
 		(in->opcode == 0x8b || in->opcode == 0x8d || in->opcode == 0x03 ||
@@ -137,7 +139,7 @@ static int may_move(const struct insn *in)
 	       !moves_stack(in);
 }
 
-/* The last few instructions, by their addresses. */
+/* The addresses of the last few instructions. */
 struct before {
 	uint8_t *at[MAX_BEFORE];
 	uint32_t nr;
@@ -155,7 +157,7 @@ static void push(struct before *b, uint8_t *at)
 	b->at[b->nr++] = at;
 }
 
-/* The nearest one that is long enough and lies well, else NULL. */
+/* The nearest one that is long enough and can be replaced; NULL: none. */
 static uint8_t *long_one(const struct before *b, const uint8_t *call)
 {
 	const uint8_t *next = call;
@@ -169,8 +171,8 @@ static uint8_t *long_one(const struct before *b, const uint8_t *call)
 }
 
 /*
- * `mov %rsi, %rax`, which only __syscall_cancel_arch() of glibc from 2.41 on does before a call. To
- * cancel a thread asks whether it is there.
+ * Whether it is `mov %rsi, %rax`, which only __syscall_cancel_arch() of glibc from 2.41 on has
+ * before a call. The cancellation of a thread checks whether the thread is there.
  */
 static int is_second_argument(const uint8_t *p, uint32_t bytes)
 {
@@ -185,7 +187,7 @@ int syscall_may_be_in(const uint8_t *lo, const uint8_t *hi)
 	return 0;
 }
 
-/* Marks what its branches lead to. Return: whether all of it could be read. */
+/* Mark the targets of its branches. Return: whether all of it could be decoded. */
 static int mark_targets(const uint8_t *lo, const uint8_t *hi, uint8_t *is_target)
 {
 	const uint8_t *p;
@@ -203,7 +205,7 @@ static int mark_targets(const uint8_t *lo, const uint8_t *hi, uint8_t *is_target
 	return 1;
 }
 
-/* From behind an instruction that does not go on: where the padding ends. */
+/* The end of the padding behind an instruction that does not continue. */
 static uint8_t *end_of_padding(uint8_t *p, uint8_t *lo, uint8_t *hi, const uint8_t *is_target)
 {
 	struct insn in;
@@ -224,7 +226,7 @@ void syscall_scan(uint8_t *lo, uint8_t *hi, uint8_t *is_target, const struct sys
 	uint8_t *p, *end;
 
 	for (p = lo; p < hi && insn_decode(&in, p, (size_t)(hi - p)); p += in.bytes) {
-		/* a jump may come here with another number */
+		/* a jump may come here with another number in eax */
 		if (is_target[p - lo] || !whole)
 			nr = -1;
 		if (in.kind == INSN_SYSCALL && is_syscall(p) && nr != SYS_rt_sigreturn) {
@@ -252,8 +254,10 @@ void syscall_scan(uint8_t *lo, uint8_t *hi, uint8_t *is_target, const struct sys
 	}
 }
 
-/* The code from @site->before on, at @to; @out has room for SYSCALL_PRE_MAX. Return: bytes or
- * -errno. */
+/*
+ * Copy the code from @site->before on, to run at @to; @out has SYSCALL_PRE_MAX bytes. Return: bytes
+ * or -errno.
+ */
 static int move_before(const struct syscall_site *site, uint64_t to, uint8_t *out)
 {
 	uint8_t one[INSN_MAX_MOVED];
@@ -292,7 +296,7 @@ static void put(struct code *c, const void *bytes, uint32_t n)
 	c->p += n;
 }
 
-/* An instruction whose last four bytes are the distance to @to. */
+/* Put an instruction whose last four bytes are the distance to @to. */
 static void put_to(struct code *c, const void *bytes, uint32_t n, const void *to)
 {
 	int32_t disp = from(c->p + n + 4, to);
@@ -301,8 +305,10 @@ static void put_to(struct code *c, const void *bytes, uint32_t n, const void *to
 	put(c, &disp, 4);
 }
 
-/* A call that comes back on another stack, or in a child too; then its number in ecx, and on to
- * @next. */
+/*
+ * Put a tail: a call that returns on another stack, or in a child too; then its number goes into
+ * ecx, and it jumps to @next.
+ */
 static void put_tail(struct code *c, uint32_t nr, const uint8_t *next)
 {
 	static const uint8_t syscall_and_move[] = {0x0f, 0x05, 0xb9};
@@ -316,7 +322,7 @@ static void put_tail(struct code *c, uint32_t nr, const uint8_t *next)
 	put(c, jump, sizeof(jump));
 }
 
-/* The code at @pre that the site did first: @n bytes before the island's own. */
+/* Write the island. @pre: the @n bytes of moved code that come first. */
 static void make_island(const struct syscall_site *site, uint8_t *island, const uint8_t *pre,
 			uint32_t n, const uint64_t *hooks)
 {
@@ -364,7 +370,7 @@ int syscall_lead(struct syscall_site *site, uint8_t *island, const uint64_t *hoo
 		if (!site->before || site->refused)
 			return -EOPNOTSUPP;
 		n = move_before(site, (uint64_t)entry, pre);
-		/* how long it is does not depend on where it is */
+		/* its length does not depend on its address */
 		if (n >= 0)
 			n = move_before(site, (uint64_t)(entry - n), pre);
 		if (n < 0)
@@ -378,7 +384,7 @@ int syscall_lead(struct syscall_site *site, uint8_t *island, const uint64_t *hoo
 	return 0;
 }
 
-/* Padding that a short jump reaches: the lowest, since sites come in order. */
+/* Take padding that a short jump reaches: the lowest, since sites come sorted. */
 uint8_t *syscall_take_pad(struct syscall_pad *pads, uint32_t nr, const struct syscall_site *site)
 {
 	const uint8_t *lowest = site->back - 128, *highest = site->back + 127;

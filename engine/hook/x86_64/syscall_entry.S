@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where system calls of libc arrive: a site jumps to its island, and that comes here with the
- * island in rcx. Of the registers a system call changes rax, rcx and r11, and compiled code expects
- * of flags nothing behind one; all others, and the red zone, are as they were.
+ * Entry point of libc's system calls: a site jumps to its island, and the island jumps here with
+ * its address in rcx. A system call changes only rax, rcx and r11, and compiled code does not use
+ * the flags after it. All other registers, and the red zone, are kept.
  *
- * The call is made here, under a frame below the red zone which to unwinders is one that the site
- * had called: its return address is the site's end. So a signal that interrupts a blocked call
- * finds the way up (pthread_cancel), and the kernel may restart the call at the instruction before.
- * Those that come back on another stack, or twice on the same one, are made by the island itself,
- * with the stack pointer as it was: hook_syscall_enter() says at which of its bytes.
+ * The call is made here, in a frame below the red zone. For unwinders the site has called this
+ * frame: its return address is the site's end. So a signal that interrupts a blocked call finds the
+ * way up (pthread_cancel), and the kernel may restart the call at the instruction before. Calls
+ * that return on another stack, or twice on the same one, are made by the island itself, with the
+ * original stack pointer: hook_syscall_enter() returns the offset in the island.
  *
  * Costs: bench "syscalls". Tests: tests/engine/events/syscalls.
  */
 #include "syscall_entry.h"
 
 	/*
-	 * To where @reg, which has the island, says: DW_CFA_val_expression, *(reg + ISLAND_BACK).
+	 * Return to the address that the island in @reg has: DW_CFA_val_expression, *(reg +
+	 * ISLAND_BACK).
 	 */
 	.macro	back_by breg
 	.cfi_escape 0x16, 16, 3, \breg, ISLAND_BACK, 0x06
@@ -94,7 +95,7 @@ hook_syscall:
 	.cfi_register rip, r11
 	jmp	*%r11
 
-	/* by a tail of the island */
+	/* by the island's tail */
 	.cfi_restore_state
 2:	mov	FRAME_ISLAND(%rsp), %rcx
 	lea	FRAME_BYTES+RED_ZONE(%rsp), %rsp
@@ -105,7 +106,7 @@ hook_syscall:
 	.cfi_endproc
 	.size	hook_syscall, . - hook_syscall
 
-/* Behind a tail's call, in the parent: its number in rcx, the island in r11. */
+/* After a tail's call, in the parent: its number is in rcx, the island in r11. */
 	.globl	hook_syscall_tail
 	.hidden	hook_syscall_tail
 	.type	hook_syscall_tail, @function

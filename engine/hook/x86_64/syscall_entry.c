@@ -41,7 +41,7 @@ static_assert(sizeof(struct frame) == FRAME_BYTES, "FRAME_BYTES");
 uint64_t hook_syscall_enter(struct frame *f);
 void hook_syscall_exit(struct frame *f);
 
-/* Return: 0, or the offset of the island's tail that is to make it. */
+/* Return: 0; or the offset of the island's tail that must make the call. */
 uint64_t hook_syscall_enter(struct frame *f)
 {
 	uint32_t i;
@@ -67,7 +67,7 @@ uint64_t hook_syscall_enter(struct frame *f)
 
 void hook_syscall_exit(struct frame *f)
 {
-	/* none behind a tail, which has another frame */
+	/* none after a tail, which has another frame */
 	if (unlikely(f->changer))
 		f->changer->after(f->nr, f->ret, f->args, f->words);
 	if (syscalls_are_programs())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the islands of probes call (text_island.c), below the red zone: all general registers and
- * the flags are saved as struct text_frame has them, and nothing else is touched, as the engine is
+ * Entry point of the islands of probes (text_island.c), called below the red zone. All general
+ * registers and the flags are saved in a struct text_frame; nothing else changes, as the engine is
  * built without vector registers. Costs: bench "events". Tests: tests/engine/events/inner.
  */
 #include "frame.inc"

@@ -11,8 +11,9 @@
  *	56	the place
  *	64	unwind rows
  *
- * A walk of the stack from here goes on at the place itself, as if the island were the frame of a
- * signal handler: the CFA is the program's stack pointer, the return address a constant.
+ * An unwinder goes on from an island as if the thread were at the original instruction and the
+ * island were the frame of a signal handler: the CFA is the program's stack pointer, the return
+ * address a constant.
  *
  * No state. Tests: tests/engine/events/inner, tests/unit/test_engine_base.c.
  */
@@ -37,12 +38,12 @@ const uint8_t island_called_rules[] = {0x0c, 7, 8, 0x90, 1};
 _Static_assert(MOVED_AT + INSN_MAX_MOVED + INSN_JUMP_BYTES <= ENTRY_AT, "the moved one fits");
 _Static_assert(offsetof(struct text_frame, back) == TEXT_FRAME_BACK, "TEXT_FRAME_BACK");
 
-/* What a PT_GNU_EH_FRAME segment leads to, with what it leads to. */
+/* The header of a PT_GNU_EH_FRAME segment, and the tables behind it. */
 struct rows {
 	uint8_t version, frame_encoding, count_encoding, table_encoding;
-	int32_t frame; /* from here */
+	int32_t frame; /* from this field */
 	uint32_t count;
-	/* by address; from the first byte */
+	/* sorted by address; offsets from the first byte */
 	struct {
 		int32_t start, fde_at;
 	} table[2];
@@ -55,7 +56,7 @@ struct rows {
 	} __attribute__((packed)) cie;
 	struct {
 		uint32_t bytes, cie;
-		int32_t start; /* from here */
+		int32_t start; /* from this field */
 		uint32_t range;
 		uint8_t nr_augmentation;
 		uint8_t rules[27];
@@ -64,7 +65,7 @@ struct rows {
 		uint32_t bytes, cie;
 		int32_t start;
 		uint32_t range;
-		uint32_t nr_augmentation; /* and padding */
+		uint32_t nr_augmentation; /* length of the augmentation, and padding */
 	} __attribute__((packed)) landing;
 	uint32_t end;
 } __attribute__((packed));
@@ -146,7 +147,7 @@ static void make_rows(const struct insn *in, uint64_t address, uint32_t moved, u
 	*rule++ = DW_CFA_OFFSET;
 	*rule++ = 0;
 	if (in->kind == INSN_CALL || in->kind == INSN_CALL_INDIRECT) {
-		/* behind its push */
+		/* after its push */
 		*rule++ = DW_ADVANCE | 5;
 		*rule++ = DW_CFA_OFFSET;
 		*rule++ = 8;
@@ -166,7 +167,7 @@ uint32_t text_insn_bytes(const uint8_t *code, size_t n, int *movable)
 
 	if (!insn_decode(&in, code, n))
 		return 0;
-	/* to where it is: nothing is too far */
+	/* moved to where it is, so nothing is too far */
 	*movable = insn_move(&in, code, (uint64_t)code, (uint64_t)code, out) > 0;
 	return in.bytes;
 }
@@ -207,8 +208,8 @@ void text_island_lead(uint64_t jump, uint64_t to)
 }
 
 /*
- * `jmp rel32` with @i prefixes that say nothing before it: each moves the displacement by a byte.
- * Where the writable bytes end, the displacement goes on in the next instruction's, which stay.
+ * `jmp rel32` behind @i prefixes without effect: each moves the displacement by a byte. Where the
+ * writable bytes end, the displacement continues in the bytes of the next instruction, which stay.
  */
 int text_jump_nth(uint32_t i, const uint8_t *code, uint64_t address, uint32_t writable,
 		  struct text_jump *jump)

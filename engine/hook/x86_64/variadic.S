@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of libc that take any number of arguments, ours in their place (graph_unwind.c): the
- * first arguments are noted in C, all are passed on. make_fcontext() is Boost.Context's. Never on
- * the way of a traced call.
+ * Functions of libc with any number of arguments, replaced by the engine's (graph_unwind.c): C gets
+ * the first arguments, and all are passed on. make_fcontext() is Boost.Context's. Never on the way
+ * of a traced call.
  */
 
 #include <sys/syscall.h>
@@ -33,8 +33,8 @@
 	INSTEAD_OF clone, graph_note_clone, graph_real_clone
 
 /*
- * syscall(): core/sandbox.c has to see three numbers. All others go on to libc's at once, with
- * nothing changed: it is on hot paths, and may come back twice.
+ * syscall(): core/sandbox.c must see three numbers. All others go on to libc's function at once,
+ * unchanged: it is on hot paths, and may return twice.
  */
 	.weak	syscall
 	.type	syscall, @function

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork() for sources/process.c. Parent and child return to the same place on the same
- * stack, and the child would overwrite the return address, so it is kept in a register across the
- * system call. The parent then records its child. If the call fails, libc's function is called, for
- * errno.
+ * vfork() for sources/process.c. Parent and child return to the same address on the same stack, and
+ * the child would overwrite the return address, so it is kept in a register across the system call.
+ * The parent then records its child. If the call fails, libc's function is called, to set errno.
  */
 
 	.globl	sched_wrap_vfork
