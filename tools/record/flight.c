@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See flight.h. The processes' own buffers are used and their settings borrowed (target/borrowed.h),
- * so waiting costs what the ring costs. Events and calls that trigger are counted by the engine: hist
- * triggers in an instance of ours, whose counts are looked at every LOOK_MS. A call is timed by a
- * probe of its entry and one of its return, which make an event of ours. The end of a process is a
- * trigger, too. Triggers during a window are in that window. Tests: tests/cli/test_flight.py.
+ * See flight.h. The processes' own buffers are used and their settings borrowed
+ * (target/borrowed.h), so waiting costs only the recording. The engine counts the events and calls
+ * that trigger, by hist triggers in an instance of ours, whose counts are read every LOOK_MS. The
+ * time of a call is measured by probes of its entry and its return, which make a synthetic event.
+ * The end of a process is a trigger, too. A trigger within the window of another makes no file of
+ * its own. Tests: tests/cli/test_flight.py.
  */
 #include "tools/record/flight.h"
 
@@ -68,8 +69,8 @@ struct flight {
 	sigset_t mask;		       /* of signals, before */
 	unsigned int asked;	       /* signals that asked for the end */
 	struct kernel_record *kernel;
-	bool gone[RECORD_MAX_PIDS]; /* the process has ended, and it was said */
-	char exit[128];		    /* of the last one that has ended */
+	bool gone[RECORD_MAX_PIDS]; /* the process has ended, which was reported */
+	char exit[128];		    /* how the last process ended, a text */
 };
 
 static int parse_call(const char *text, struct trigger *t)
@@ -193,7 +194,7 @@ static int put(struct target *t, const char *event, const char *trigger)
 	return target_write(t, path, trigger, strlen(trigger), false);
 }
 
-/* A probe of @function was refused with @err. The return is it. */
+/* fail() after a probe of @function was refused with @err. Return: @err. */
 static int refuse_call(struct target *t, const char *function, int err)
 {
 	char near[128];
@@ -290,7 +291,7 @@ static int watch(struct flight *fl, unsigned int i)
 	return err;
 }
 
-/* The program that is named is a process like others then. */
+/* Start the program; it is then recorded like a process. */
 static int launch(struct flight *fl)
 {
 	int err = launch_process(&fl->program, fl->opt.argv, fl->opt.unmodified, fl->opt.built_only,
@@ -355,7 +356,7 @@ static uint64_t hits(struct target *t, const char *file)
 	return n;
 }
 
-/* The first trigger that has come since the last look; NULL: none. All that have count as seen. */
+/* The first trigger that has occurred since the last look; NULL: none. All others are skipped. */
 static const char *look(struct flight *fl)
 {
 	const char *came = NULL;
@@ -375,7 +376,10 @@ static const char *look(struct flight *fl)
 	return came;
 }
 
-/* A signal that came: its trigger's text; "" it is none, and ends all; NULL none came. */
+/*
+ * Read a signal. Return: the text of its trigger; "": it is no trigger, and ends the recording;
+ * NULL: none came.
+ */
 static const char *signalled(struct flight *fl)
 {
 	struct signalfd_siginfo si;
@@ -392,7 +396,10 @@ static const char *signalled(struct flight *fl)
 			came = is;
 			continue;
 		}
-		/* a program of ours gets it first, as under record; from a terminal it has it */
+		/*
+		 * pass it to our program first, as record does; the terminal has sent it to the
+		 * program, too
+		 */
 		if (fl->program.launch.pid && si.ssi_code != SI_KERNEL)
 			kill(fl->program.launch.pid, (int)si.ssi_signo);
 		if (!fl->program.launch.pid || fl->asked++)
@@ -441,7 +448,7 @@ static void file_name(const struct flight *fl, unsigned int n, unsigned int i, c
 		snprintf(to, bytes, "%.*s-%u-%s%s", stem, out, n, fl->targets[i]->name, out + stem);
 }
 
-/* @kernel: the file of what the kernel recorded; NULL: there is none. */
+/* @kernel: the file with the kernel's records; NULL: there is none. */
 static int save_one(struct flight *fl, unsigned int i, uint64_t at, const char *kernel)
 {
 	struct export_options eo = {.plain = true, .to = exporters};
@@ -488,7 +495,7 @@ static int save(struct flight *fl, const char *why, uint64_t at)
 		int one = save_one(fl, i, at, fl->kernel && *kernel ? kernel : NULL);
 
 		if (one) {
-			/* a full disk now is no reason to miss the next one */
+			/* after an error, such as a full disk, go on: the next file may succeed */
 			note("%s", fail_text());
 			err = one;
 		}
@@ -522,7 +529,7 @@ static int fly(struct flight *fl)
 			came = look(fl);
 		now = time_ns(CLOCK_MONOTONIC);
 		gone = ended(fl);
-		/* an end within the window of a trigger is in that one's file */
+		/* the end of a process within the window of a trigger makes no file of its own */
 		if (gone && (why || (came && *came)))
 			note("%s", gone);
 		else if (gone)
@@ -532,7 +539,7 @@ static int fly(struct flight *fl)
 			at = now;
 		}
 		on = on && any_lives(fl);
-		/* what ends has no more to come */
+		/* at the end no more records come, so do not wait for the window's end */
 		if (why && (now >= at + fl->f->after_ns || !on)) {
 			int one = save(fl, why, at);
 
@@ -543,7 +550,10 @@ static int fly(struct flight *fl)
 	return err;
 }
 
-/* Where no file can be made is an error now, not at the first trigger. Return: 0 or -errno with fail() set. */
+/*
+ * Check now, not at the first trigger, that a file can be made. Return: 0 or -errno with fail()
+ * set.
+ */
 static int check_folder(const char *output)
 {
 	const char *slash = strrchr(output, '/');
@@ -581,7 +591,7 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 		err = start_all(&fl);
 	started = !err;
 	if (!err) {
-		look(&fl); /* what came before is none */
+		look(&fl); /* events from before the start are no triggers */
 		if (!opt->quiet)
 			note("waiting for %u trigger%s; Ctrl-C ends", f->nr_triggers,
 			     f->nr_triggers == 1 ? "" : "s");
@@ -592,7 +602,7 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 	end_all(&fl);
 	launch_process_end(&fl.program);
 	kernel_record_free(fl.kernel);
-	/* the signals stay blocked: a second Ctrl-C changes nothing of what is saved */
+	/* signals stay blocked, so a second Ctrl-C cannot damage the files */
 	close(fl.signals);
 	if (err)
 		note("%s", fail_text());

@@ -22,13 +22,13 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 static struct launch *volatile inspected;
 static volatile sig_atomic_t caught;
 
-/* The program ends, whatever it does: so does the inspection, which then removes its area. */
+/* Handler of a signal: kill the program, so that the inspection ends and removes its area. */
 static void end_program(int sig)
 {
 	struct launch *l = inspected;
 
 	caught = sig;
-	/* a child that is not yet the program has no pid here */
+	/* before the child has executed the program, its pid is not set */
 	if (l && l->pid > 0 && !l->ended)
 		kill(l->pid, SIGKILL);
 }
@@ -47,7 +47,7 @@ static void signals_begin(struct launch *l, struct sigaction before[NR_ENDING])
 	}
 }
 
-/* A signal that came ends this process now, as it would have done. */
+/* If a signal came meanwhile, let it end this process now. */
 static void signals_end(const struct sigaction before[NR_ENDING])
 {
 	inspected = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lets the engine scan a program without running it: main() never begins. */
+/* Lets the engine scan a program without running its main(). */
 #ifndef VESTIGE_TOOLS_INSPECT_H
 #define VESTIGE_TOOLS_INSPECT_H
 
@@ -7,17 +7,18 @@
 #include "tools/record/launch.h"
 
 /*
- * inspect_program() - start @argv[0] with the engine, take the tables, end it.
+ * inspect_program() - start @argv[0] with the engine, read the tables, end it.
  * @l: zeroed; describes the started program afterwards.
  * @out: on success the tables, freed with meta_free().
  * Return: 0 or -errno with fail() set, as launch_find() and launch_start().
- * Constructors of the objects that the loader brings do run; the program's own do not.
+ * Constructors of shared objects that the loader maps do run; the program's own do not.
  */
 int inspect_program(struct launch *l, char **argv, struct meta **out);
 
 /*
- * inspect_recorded() - the same of what `record` traces of it: where it is traced as it is, l->unmodified
- * is set. @unmodified: with the flag --unmodified.
+ * inspect_recorded() - the same, with the functions that `record` would trace: if it would trace
+ * the program without compiler flags, l->unmodified is set. @unmodified: the flag --unmodified was
+ * given.
  */
 int inspect_recorded(struct launch *l, char **argv, bool unmodified, struct meta **out);
 

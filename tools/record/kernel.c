@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See kernel.h. The instance's clock is mono, CLOCK_MONOTONIC, which stamps of ours are in, too:
- * nothing is shifted, and marks between two looks at our clock show that it is so. Pages are taken
- * whenever the recorder looks (every 10 ms). At the end they become a trace.dat of
- * version 6, which the reader of trace.dat opens. Tests: tests/cli/test_record_kernel.py.
+ * See kernel.h. The instance's clock is mono, CLOCK_MONOTONIC, as for our stamps. So stamps are not
+ * converted, and marks (kernel_marks.h) check that they agree. The recorder reads pages every 10
+ * ms. At the end they are written to a trace.dat of version 6, for the reader of trace.dat. Tests:
+ * tests/cli/test_record_kernel.py.
  */
 #include "tools/record/kernel.h"
 
@@ -38,13 +38,13 @@
 #define BUFFER_BYTES (UINT64_C(8192) * 1024)
 #define DRAIN_NS     10000000u
 #define BALLAST	     (4 << 20) /* more than the formats of all events */
-#define RESERVE_PART 8u	       /* of the free disk is left to the program's records, at most: */
+#define RESERVE_PART 8u /* this part of the free disk is for the program's records, at most: */
 #define RESERVE	     (UINT64_C(256) << 20)
-#define LOOK_PAGES   16u /* between two looks at the free disk */
+#define LOOK_PAGES   16u /* pages between two checks of the free disk */
 
 struct cpu {
 	int from; /* its trace_pipe_raw; -1: it is offline */
-	int fd;	  /* of the file where its pages wait */
+	int fd;	  /* of the file without a name for its pages */
 	uint64_t bytes;
 	void *held; /* the page behind them that the disk had no room for; NULL: none */
 	struct reader_cpu_stats stats; /* of the kernel's buffer, at the end */
@@ -59,11 +59,11 @@ struct kernel_record {
 	uint32_t page_bytes;
 	void *page;
 	struct kernel_marks marks;
-	int ballast; /* a file without a name that keeps room on the disk for all but the pages */
-	uint64_t reserve;    /* bytes of the disk that are left to the program's records */
-	unsigned int pages;  /* since the last look at the free disk */
-	int full;	     /* the errno with which the disk refused a page; 0: it has room */
-	uint64_t drained_ns; /* when it was looked last */
+	int ballast;	  /* a file without a name that reserves disk space for all but the pages */
+	uint64_t reserve; /* bytes of the disk that are for the program's records */
+	unsigned int pages;  /* since the last check of the free disk */
+	int full;	     /* errno of a write when the disk was full; 0: it has space */
+	uint64_t drained_ns; /* time of the last drain */
 };
 
 /* A lock on an instance that ends with its holder. Return: it, or -errno without fail(). */
@@ -103,7 +103,7 @@ static int make_instance(struct kernel_record *k)
 
 	name_instance(k->name, getpid());
 	err = k->top->ops->mkdir(k->top, k->name);
-	/* of an earlier process that had our number */
+	/* an instance of an earlier process with our PID */
 	if (err == -EEXIST && !remove_dead(k->top, k->name))
 		err = k->top->ops->mkdir(k->top, k->name);
 	if (err) {
@@ -117,7 +117,7 @@ static int make_instance(struct kernel_record *k)
 	return k->at ? fail(EIO, "cannot use the kernel's instance %s", k->name) : err;
 }
 
-/* Where a CPU's pages wait: a file without a name beside the output. */
+/* A file without a name for a CPU's pages, in the folder of the output. */
 static int open_spool(const char *output)
 {
 	char path[PATH_MAX];
@@ -132,7 +132,7 @@ static int open_spool(const char *output)
 	return fd;
 }
 
-/* Room beside the output for what is written at the end: as much as there is, up to 4 MiB. */
+/* Reserve disk space for the data that is written at the end: up to 4 MiB. */
 static void take_ballast(struct kernel_record *k, const char *output)
 {
 	k->ballast = open_spool(output);
@@ -141,7 +141,7 @@ static void take_ballast(struct kernel_record *k, const char *output)
 			return;
 }
 
-/* The bytes that the disk of @fd has for us; UINT64_MAX: that is not known. */
+/* The free bytes of the disk of @fd; UINT64_MAX: not known. */
 static uint64_t free_bytes(int fd)
 {
 	struct statvfs st;
@@ -149,7 +149,7 @@ static uint64_t free_bytes(int fd)
 	return fstatvfs(fd, &st) ? UINT64_MAX : (uint64_t)st.f_bavail * st.f_frsize;
 }
 
-/* The kernel makes many more records than a program, which must not lose its own by that. */
+/* Reserve disk space for the program's records, since the kernel makes many more. */
 static void take_reserve(struct kernel_record *k)
 {
 	uint64_t bytes = k->ballast < 0 ? UINT64_MAX : free_bytes(k->ballast);
@@ -167,7 +167,7 @@ static void drop_ballast(struct kernel_record *k)
 	k->ballast = -1;
 }
 
-/* libtracefs opens files that the program would inherit. */
+/* Open a file close-on-exec; libtracefs does not, so the program would inherit it. */
 static int open_file(const struct kernel_record *k, const char *file, int flags)
 {
 	char path[PATH_MAX];
@@ -184,7 +184,7 @@ static int open_raw(const struct kernel_record *k, unsigned int cpu)
 	return open_file(k, file, O_RDONLY | O_NONBLOCK);
 }
 
-/* Kernels without the file have pages of memory. */
+/* The size of sub-buffers; a kernel without the file has the page size. */
 static uint32_t subbuf_bytes(const struct kernel_record *k)
 {
 	unsigned long kb = 0;
@@ -289,7 +289,7 @@ void kernel_record_free(struct kernel_record *k)
 	free(k->cpus);
 	free(k->page);
 	free(k);
-	/* the caller's reason stays */
+	/* restore the error text of the caller */
 	fail(EIO, "%s", why);
 }
 
@@ -318,7 +318,7 @@ int kernel_record_start(struct kernel_record *k)
 	return err;
 }
 
-/* How much of the page is used: the long behind its stamp. */
+/* The used bytes of a page: the long behind its stamp. */
 static uint64_t committed(const void *page)
 {
 	uint64_t commit;
@@ -334,7 +334,9 @@ static bool disk_has_room(struct kernel_record *k, const struct cpu *c)
 	return free_bytes(c->fd) >= k->reserve;
 }
 
-/* The page goes behind the CPU's others. Where there is no room it is held in memory, and is the last one. */
+/*
+ * Append a page to the CPU's others. If the disk is full it is kept in memory, and is the last one.
+ */
 static int keep_page(struct kernel_record *k, struct cpu *c)
 {
 	uint32_t done = 0;
@@ -362,7 +364,9 @@ static int keep_page(struct kernel_record *k, struct cpu *c)
 			  "are kept");
 }
 
-/* While it records a page that is not full ends it: our own writes make events. */
+/*
+ * Drain a CPU. While it records, stop at a page that is not full, since our own writes make events.
+ */
 static int drain_cpu(struct kernel_record *k, struct cpu *c, bool to_end)
 {
 	ssize_t n;
@@ -415,7 +419,9 @@ static int write_failed(void)
 	return fail_errno(errno, "cannot write the kernel's records");
 }
 
-/* A CPU's pages. @punch: their room in the file without a name is given back as they are copied. */
+/*
+ * Write a CPU's pages. @punch: free their disk space in the file without a name as they are copied.
+ */
 static int put_cpu(const struct kernel_record *k, const struct cpu *c, FILE *f, bool punch)
 {
 	int err = move_bytes(c->fd, c->bytes, f, punch);
@@ -444,7 +450,7 @@ static int put_cpus(struct kernel_record *k, FILE *f, bool punch)
 	}
 	while ((uint64_t)ftell(f) % k->page_bytes)
 		fputc(0, f);
-	/* before the first page is given back */
+	/* before the first page is freed */
 	err = stream_error(f);
 	if (err)
 		return fail_errno(-err, "cannot write the kernel's records");
@@ -479,7 +485,7 @@ static int put_file(struct kernel_record *k, FILE *f, bool punch)
 	return put_cpus(k, f, punch);
 }
 
-/* @punch: see put_cpu(); what is written stays then, whatever happens. */
+/* @punch: see put_cpu(); then the file is kept also after an error. */
 static int write_once(struct kernel_record *k, const char *path, bool punch)
 {
 	FILE *f = fopen(path, "we");
@@ -498,12 +504,12 @@ static int write_once(struct kernel_record *k, const char *path, bool punch)
 	return err;
 }
 
-/* On a full disk the pages are moved. @move: they may be, as they are not needed again. */
+/* On a full disk the pages are moved. @move: that is allowed, since they are not needed again. */
 static int write_file(struct kernel_record *k, const char *path, bool move)
 {
 	int err = write_once(k, path, false);
 
-	/* what is written next to it has their room */
+	/* free them: the files written next need the space */
 	for (unsigned int i = 0; move && !err && i < k->nr_cpus; i++)
 		if (k->cpus[i].fd >= 0 && ftruncate(k->cpus[i].fd, 0))
 			return write_failed();
@@ -512,7 +518,7 @@ static int write_file(struct kernel_record *k, const char *path, bool move)
 	return write_once(k, path, true);
 }
 
-/* The newest pages of a CPU stay, as many as its buffer has. */
+/* Keep only the newest pages of a CPU, as many as its buffer has. */
 static int trim(struct kernel_record *k, struct cpu *c)
 {
 	uint64_t most = BUFFER_BYTES / k->page_bytes * k->page_bytes;
@@ -624,7 +630,7 @@ static int clean_instance(void *arg, const char *name, bool is_dir)
 	number = name + strlen(PREFIX);
 	if (!*number || number[strspn(number, "0123456789")])
 		return 0;
-	/* it may be so young that it is not locked yet */
+	/* its recorder may have just made it and not locked it yet */
 	if (!kill((pid_t)strtol(number, NULL, 10), 0) || errno == EPERM)
 		return 0;
 	lock = take_lock(name);
@@ -649,7 +655,7 @@ int kernel_record_clean(bool dry, void (*report)(const char *path))
 	struct cleaning c = {.report = report, .dry = dry};
 	int err = 0;
 
-	/* a tracefs that we may not read has nothing of ours */
+	/* in a tracefs that we cannot write there is no instance of ours */
 	if (access("/sys/kernel/tracing/instances", W_OK))
 		return 0;
 	c.top = target_kernel(NULL, &err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See kernel_choose.h. Threads are filtered by set_event_pid and set_ftrace_pid; the options event-fork and
- * function-fork add those that are made later. The options come first, so a thread that is made while the
- * others are listed is added by the kernel, or is in the next listing.
+ * See kernel_choose.h. Threads are filtered by set_event_pid and set_ftrace_pid; the options
+ * event-fork and function-fork add those that are made later. The options come first, so a thread
+ * that is made while the others are listed is added by the kernel, or is in the next listing.
  * Tests: tests/cli/test_record_kernel.py.
  */
 #include "tools/record/kernel_choose.h"
@@ -70,7 +70,7 @@ static int enable(struct target *top, struct target *at, const struct kernel_eve
 		    event);
 }
 
-/* Flags may take away all events that they have named. */
+/* Fail if flags have removed all events again. */
 static int check_events(struct target *at, const struct kernel_wish *wish)
 {
 	struct target_text text;
@@ -89,7 +89,7 @@ static int check_events(struct target *at, const struct kernel_wish *wish)
 	return 0;
 }
 
-/* The kernel's list has its words in one line. */
+/* Has a list of the kernel, words in one line, this word? */
 static bool has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -159,7 +159,7 @@ static int add_thread(struct threads *t, int tid)
 	return 0;
 }
 
-/* A process that has ended has none. */
+/* Add the threads of a process; one that has ended has none. */
 static int list_threads(struct threads *t, int pid)
 {
 	struct dirent *e;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instance of the kernel's tracefs records for `record -k`: its events, tracer and threads. */
+/*
+ * Sets what an instance of the kernel's tracefs records for `record -k`: events, tracer and
+ * threads.
+ */
 #ifndef VESTIGE_TOOLS_KERNEL_CHOOSE_H
 #define VESTIGE_TOOLS_KERNEL_CHOOSE_H
 
@@ -8,9 +11,9 @@
 
 /*
  * kernel_choose() - enable the events and set the tracer of @wish.
- * @top: the kernel, which has the lists of what there is. @at: the instance, with none yet.
- * Return: 0 or -errno with fail() set: EINVAL no such event or tracer, or no event is left; what the
- * kernel gave when it refused a tracer.
+ * @top: the kernel, with the lists of events and tracers. @at: the instance, with no event on yet.
+ * Return: 0 or -errno with fail() set: EINVAL: no such event or tracer, or no event is left; or the
+ * kernel's errno for a tracer.
  */
 int kernel_choose(struct target *top, struct target *at, const struct kernel_wish *wish);
 

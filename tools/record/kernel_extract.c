@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See kernel_extract.h. The pages of trace_pipe_raw go into the file as they are; the tables of CPUs
- * in front of them are filled in when their sizes are known.
+ * See kernel_extract.h. The pages of trace_pipe_raw are copied to the file unchanged; the tables of
+ * CPUs before them are filled in when their sizes are known.
  */
 #include "tools/record/kernel_extract.h"
 
@@ -89,7 +89,9 @@ static int put_date(const struct extract *x, const char *name)
 	return 0;
 }
 
-/* Options, of which those of instances lack the places yet: @at has them. */
+/*
+ * Write the options. Offsets of instances are not known yet: @at gets where they are to be written.
+ */
 static int put_options(const struct extract *x, long *at)
 {
 	const char *first = x->opt->nr && !x->opt->top ? x->opt->names[0] : NULL;
@@ -144,7 +146,9 @@ static void pad_to_page(const struct extract *x)
 		fputc(0, x->f);
 }
 
-/* A table of CPUs and their pages. @name: of the instance, NULL: the top one; @with: its records. */
+/*
+ * A table of CPUs and their pages. @name: of the instance, NULL: the top one; @with: its records.
+ */
 static int put_buffer(struct extract *x, const char *name, bool with)
 {
 	long table, start, end;
@@ -160,7 +164,7 @@ static int put_buffer(struct extract *x, const char *name, bool with)
 		err = copy_cpu(x, name, cpu);
 		end = ftell(x->f);
 		if (ferror(x->f) || end < start)
-			return 0; /* the caller sees it */
+			return 0; /* the caller checks the stream */
 		fseek(x->f, table + (long)(cpu * sizeof(uint64_t[2])), SEEK_SET);
 		dat_put_u64(x->f, (uint64_t)start);
 		dat_put_u64(x->f, (uint64_t)(end - start));
@@ -205,7 +209,9 @@ static int put_all(struct extract *x, struct target *top)
 	return err;
 }
 
-/* Before the first record is taken: the instances are there, with pages of one size. */
+/*
+ * Check, before the first record is consumed, that all instances exist and have the same page size.
+ */
 static int look_at(struct extract *x)
 {
 	x->page_bytes = subbuf_bytes(NULL);

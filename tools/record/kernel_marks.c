@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See kernel_marks.h. The first writes take longer than those behind them: the caches are cold. Tests:
- * tests/cli/test_record_kernel.py.
+ * See kernel_marks.h. The first writes take longer than later ones, since the caches are cold.
+ * Tests: tests/cli/test_record_kernel.py.
  */
 #include "tools/record/kernel_marks.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How near the kernel's stamps are to ours: marks in the kernel's buffer, each written between two
- * looks at our clock. The narrowest pair of looks, the bracket, bounds the error.
+ * Measures how well the kernel's stamps agree with ours: we write marks to the kernel's buffer and
+ * read our clock before and after each. These two times are the mark's bracket. The shortest
+ * bracket limits the error.
  */
 #ifndef VESTIGE_TOOLS_RECORD_KERNEL_MARKS_H
 #define VESTIGE_TOOLS_RECORD_KERNEL_MARKS_H
@@ -10,7 +11,7 @@
 
 #include "tools/reader/reader.h"
 
-#define KERNEL_MARKS 512u /* at the start and at the end */
+#define KERNEL_MARKS 512u /* room for those of the start and of the end */
 
 struct kernel_mark {
 	uint64_t before, after; /* ns of CLOCK_MONOTONIC */
@@ -22,7 +23,8 @@ struct kernel_marks {
 };
 
 /*
- * kernel_marks_put() - write marks until a bracket is shorter than 1 us, 32 at least and 256 at most.
+ * kernel_marks_put() - write marks until a bracket is shorter than 1 us, 32 at least and 256 at
+ * most.
  * @fd: the buffer's trace_marker. A write that fails ends it. To be called twice at most.
  */
 void kernel_marks_put(struct kernel_marks *m, int fd);

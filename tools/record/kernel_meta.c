@@ -13,7 +13,7 @@
 
 #define MAX_PAGE_BYTES (1u << 20)
 
-/* The size of a text in front of it: u64, where @wide, else u32. */
+/* Write a file's text with its size before it: u64 if @wide, else u32. */
 static int put_text(struct target *top, const char *path, bool wide, FILE *f)
 {
 	struct target_text text;
@@ -39,7 +39,7 @@ static int put_format(struct target *top, const char *system, const char *event,
 	return put_text(top, path, true, f);
 }
 
-/* Behind the formats their number is known; it is written at @at, in front of them. */
+/* Write the number of formats at offset @at, before the formats, when it is known. */
 static void put_number(FILE *f, long at, uint32_t nr)
 {
 	fseek(f, at, SEEK_SET);
@@ -47,7 +47,7 @@ static void put_number(FILE *f, long at, uint32_t nr)
 	fseek(f, 0, SEEK_END);
 }
 
-/* The formats of a list of events, in which those of a system are together. */
+/* For writing the formats of events, grouped by system. */
 struct formats_list {
 	struct target *top;
 	FILE *f;
@@ -101,7 +101,7 @@ int kernel_meta_put_ftrace(struct target *top, FILE *f)
 	return err;
 }
 
-/* `SYSTEM:NAME` lines, a system's together. */
+/* Write the formats of the events that are on: lines `SYSTEM:NAME`, grouped by system. */
 static int put_enabled(struct formats_list *l, struct target *on)
 {
 	struct target_text list;

@@ -2,8 +2,8 @@
 /*
  * Finding and starting programs: see launch.h.
  *
- * The entry point is found in the auxiliary vector and marked with a breakpoint while the program
- * is traced from its execve() on; the mark is taken out and the program let go before it runs on.
+ * The program is traced by ptrace from its execve() on. The entry point is found in the auxiliary
+ * vector and gets a breakpoint, which is removed again before the program continues.
  * Where ptrace is refused (some sandboxes), the program runs without a stop.
  * Tests: tests/cli/test_record.py, tests/cli/test_doctor.py.
  */
@@ -104,7 +104,10 @@ static int find_program(const char *prog, char *path)
 	return fail(ENOENT, "%s: no such program in PATH", prog);
 }
 
-/* By its name, or as packages of programs have it: under the one that the loader looks for. */
+/*
+ * Look for a file by its name, or by its soname, which is the only one in packages of
+ * distributions.
+ */
 static bool part_is_at(char *path, const char *folder, const char *below, const char *name)
 {
 	static const char *const ends[] = {"", "." VESTIGE_SOVERSION};
@@ -117,7 +120,7 @@ static bool part_is_at(char *path, const char *folder, const char *below, const 
 	return false;
 }
 
-/* The library's folder as it is seen from the program's: "/../lib/x86_64-linux-gnu". */
+/* The path from the folder of programs to the folder of libraries: "/../lib/x86_64-linux-gnu". */
 static const char *lib_from_bin(void)
 {
 	static char below[sizeof(VESTIGE_LIBDIR) + 3];
@@ -250,7 +253,7 @@ static int check_image(struct launch *l, const char *path, int depth)
 		err = check_elf(l, path, fd);
 		if (!err && !l->ready)
 			err = check_secure(path, fd);
-		/* gcc's AddressSanitizer ends a program in which it is not the first object */
+		/* gcc's AddressSanitizer ends a program if its library is not loaded first */
 		elf_needed(fd, "libasan.so", l->first, sizeof(l->first));
 		close(fd);
 		return err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting a program with the engine in it: find it, report why preloading cannot work where it
- * cannot, start it, and stop it at its entry point. The loader has run the engine's constructor by
- * then, and main() has not begun: so the engine's findings can be checked before the program runs.
- * A static program with the engine inside is stopped where the engine has started.
+ * Starts a program with the engine in it: finds the file, reports why preloading is not possible,
+ * starts it, and stops it at its entry point. By then the loader has run the engine's constructor,
+ * and main() has not begun, so the result of the engine's scan can be checked before the program
+ * runs. A static program with the engine inside is stopped when the engine has started.
  */
 #ifndef VESTIGE_TOOLS_LAUNCH_H
 #define VESTIGE_TOOLS_LAUNCH_H
@@ -16,55 +16,55 @@
 
 #define LAUNCH_NR_IGNORED 3
 
-/* Of launch.unmodified, at its beginning: in the program's process alone, not in its children. */
+/* At the start of launch.unmodified: it is valid only in the program's process, not in children. */
 #define LAUNCH_THIS_PROCESS "pid"
 
 struct launch {
-	char path[PATH_MAX];  /* of the program that was named */
+	char path[PATH_MAX];  /* of the program that the user named */
 	char image[PATH_MAX]; /* the file that is executed: a script's interpreter, else path */
 	bool script;
 	const char *areas_dir;	/* folder of the areas */
 	const char *boot;	/* VESTIGE_BOOT */
 	char session[64];	/* VESTIGE_SESSION: launch_find() makes one */
 	char library[PATH_MAX]; /* libvestige.so: launch_find() finds it */
-	char first[256];	/* what must be preloaded before it: the address sanitizer, or "" */
+	char first[256];	/* must be preloaded before it: the address sanitizer, or "" */
 	sigset_t mask;		/* signal mask of the program */
 	/* the program's actions for signals that `record` ignores, from launch_find() */
 	struct sigaction ignored[LAUNCH_NR_IGNORED];
 	uint64_t
-		ready; /* bytes from its entry point to the place where its own engine has started; 0: it has none */
+		ready; /* bytes from its entry point to engine_ready() of its own engine; 0: it has none */
 	/* VESTIGE_UNMODIFIED, see LAUNCH_THIS_PROCESS; NULL: as it is in the environment */
 	const char *unmodified;
 	bool silent;   /* its standard streams are /dev/null */
 	bool no_agent; /* VESTIGE_AGENT=0: all functions are looked up at start */
 	pid_t pid;
 	unsigned long long start; /* its launch_start_time() */
-	bool at_entry;		  /* held there (or where the engine inside is ready), by ptrace */
+	bool at_entry;		  /* ptrace holds it there (or at engine_ready()) */
 	int status;		  /* waitpid()'s, when it ended before its entry */
 	bool ended;
 };
 
 /*
- * launch_ignore() - from now on ignore signals that are the program's, or that would end the
- * recorder before the recording is written: Ctrl-\, a pipe without a reader, a limit of a file's
- * size. The program has them as they were. Behind launch_find().
+ * launch_ignore() - from now on ignore signals that are meant for the program, or would end the
+ * recorder before the recording is written: SIGQUIT (Ctrl-\), SIGPIPE, SIGXFSZ. The program gets
+ * their earlier actions. To be called after launch_find().
  */
 void launch_ignore(void);
 
 /*
  * launch_find() - find @prog as execvp() does, find libvestige.so, and check that nothing prevents
- * preloading. Return: 0 or -errno with fail() set: ENOENT no such program, EACCES cannot be
- * executed, ENOTSUP the engine cannot be preloaded into it, ELIBACC no libvestige.so.
+ * preloading. Return: 0 or -errno with fail() set: ENOENT: no such program; EACCES: it cannot be
+ * executed; ENOTSUP: the engine cannot be preloaded into it; ELIBACC: there is no libvestige.so.
  */
 int launch_find(struct launch *l, const char *prog);
 
-/* The name of a session that is this process's alone. */
+/* Make a name for a session that no other process uses. */
 void launch_session(char session[64]);
 
 /*
- * launch_find_part() - a file that is installed with vestige: beside this program, as after a
- * build; in the library folder of the same tree (DESTDIR); else in the library folder. @path: room
- * for PATH_MAX. Return: 0 or -ELIBACC with fail() set.
+ * launch_find_part() - find a file that is installed with vestige: beside this program, as in a
+ * build folder; in the library folder of the same tree (DESTDIR); else in the library folder.
+ * @path: room for PATH_MAX. Return: 0 or -ELIBACC with fail() set.
  */
 int launch_find_part(const char *name, char *path);
 
@@ -76,8 +76,8 @@ int launch_find_part(const char *name, char *path);
 int launch_no_engine(const struct launch *l);
 
 /*
- * launch_start() - start it and wait until it is at its entry point (l->at_entry), or has ended
- * (l->ended), or runs because it could not be held (neither).
+ * launch_start() - start the program and wait until it is at its entry point (l->at_entry), or has
+ * ended (l->ended); if neither is set, it could not be held, and runs.
  * @must_hold: fail with -ENOTSUP rather than let it run.
  * Return: 0 or -errno with fail() set: execve()'s error.
  * The program is killed when this process ends, until launch_go().
@@ -90,13 +90,13 @@ int launch_start(struct launch *l, char **argv, bool must_hold);
  */
 int launch_exec(struct launch *l, char **argv);
 
-/* Let it run. */
+/* Let the program run. */
 void launch_go(struct launch *l);
 
-/* End it and wait for it. */
+/* Kill the program and wait for its end. */
 void launch_kill(struct launch *l);
 
-/* The name of the area that the engine makes for it, in the folder of the areas. */
+/* The name of the program's area in the folder of areas. */
 void launch_area_name(const struct launch *l, char name[64]);
 
 /* Field 22 of /proc/PID/stat, 0 if there is no such process; @comm: room for 16, or NULL. */

@@ -66,7 +66,7 @@ void launch_process_wait(struct launch_process *p)
 		ended(p, child_wait(p->launch.pid));
 }
 
-/* Its instances' areas are beside its own: NAME@INSTANCE. */
+/* Remove the area of a process and of its instances, NAME@INSTANCE. */
 static void remove_area(const struct areas_dir *dir, const struct image *image)
 {
 	char pattern[PATH_MAX];
@@ -82,7 +82,7 @@ static void remove_area(const struct areas_dir *dir, const struct image *image)
 	areas_dir_remove(image->dir.fd, image->name, true);
 }
 
-/* The areas of what has ended: their records were taken. */
+/* Remove the areas of processes that have ended, whose records have been read. */
 static void remove_areas(struct launch_process *p)
 {
 	struct process **members;
@@ -113,7 +113,7 @@ void launch_process_end(struct launch_process *p)
 		launch_kill(&p->launch);
 	if (p->launch.session[0])
 		remove_areas(p);
-	/* the caller's reason stays */
+	/* restore the error text of the caller */
 	fail(EIO, "%s", why);
 	areas_dir_close(&p->dir);
 }

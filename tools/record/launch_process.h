@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that is started and then worked on as a process that runs, by its control files. */
+/* Starts a program that is then controlled like any live process, by its control files. */
 #ifndef VESTIGE_TOOLS_LAUNCH_PROCESS_H
 #define VESTIGE_TOOLS_LAUNCH_PROCESS_H
 
@@ -13,21 +13,25 @@ struct launch_process {
 };
 
 /*
- * launch_process() - start @argv with the engine in it and hold it before main(); launch_go() lets it
- * run. VESTIGE_BOOT is the user's. @unmodified: functions without a flag can be traced, too, also of what
- * it executes; @built_only: never those. @mask: its signal mask. Return: 0 or -errno with fail() set: ENOENT
- * there is no such program; nothing runs then.
+ * launch_process() - start @argv with the engine in it and hold it before main(); launch_go() lets
+ * it run. VESTIGE_BOOT stays the user's. @unmodified: trace also functions that were built without
+ * a flag, here and in programs that it executes; @built_only: never such functions. @mask: its
+ * signal mask. Return: 0; or -errno with fail() set, and no program runs: ENOENT: there is no such
+ * program.
  */
 int launch_process(struct launch_process *p, char **argv, bool unmodified, bool built_only,
 		   const sigset_t *mask);
 
-/* Whether it runs; when it has ended its status is taken. */
+/* Whether it runs. When it has ended, `status` is set. */
 bool launch_process_runs(struct launch_process *p);
 
 /* Wait until it has ended. */
 void launch_process_wait(struct launch_process *p);
 
-/* End: what has not been let run is killed, and the areas of processes that have ended are removed. */
+/*
+ * Clean up: kill a program that is still held, and remove the areas of its processes that have
+ * ended.
+ */
 void launch_process_end(struct launch_process *p);
 
 #endif

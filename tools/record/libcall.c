@@ -19,13 +19,13 @@
 #define NAME_MAX_BYTES 63u /* of an event */
 
 /*
- * Arguments by their order, of those in registers. Types: s a string, of which 64 bytes at most are
- * read; d int, l long, u unsigned long, x and p hexadecimal (32 and 64 bits), - is left out.
- * The result has the same types, and behind it what a call that fails returns, with errno: ! is -1,
- * 0 is NULL. A function without a result is not followed to its return: it has none, does not
- * return, looks up its caller (dlopen(), dlsym()), or returns twice on one stack (vfork()).
- * Arguments that a call has in some cases alone are left out, as open()'s mode: the register
- * has anything then.
+ * The arguments that are in registers, in their order. Types: s: a string, of which at most 64
+ * bytes are read; d: int; l: long; u: unsigned long; x and p: hexadecimal, 32 and 64 bits; -: left
+ * out. The result has the same types, and behind it the value that a failed call returns with errno
+ * set: !: -1; 0: NULL. A function without a result here has no event for its return: it returns
+ * void, does not return, looks up its caller (dlopen(), dlsym()), or returns twice on one stack
+ * (vfork()). Arguments that only some calls have are left out, such as open()'s mode, since the
+ * register may have any value.
  */
 static const struct {
 	const char *name, *args, *result;
@@ -382,7 +382,7 @@ static const char *args_of(const char *name, const char **result)
 	return "";
 }
 
-/* One value, as dynamic_events has it. @name: @n bytes with the `=`. @type: as above. */
+/* Write one value in the form of dynamic_events. @name: @n bytes with the `=`. @type: as above. */
 static void put_value(FILE *f, const char *name, size_t n, char type, const char *from)
 {
 	static const char types[] = "dluxp";
@@ -430,7 +430,10 @@ static uint64_t offset_of(Elf *e, uint64_t addr)
 	return 0;
 }
 
-/* A command that defines an event, and the one that undoes it; both are taken over. */
+/*
+ * Add a command that defines an event, and the one that removes it. @command: owned by @l in any
+ * case.
+ */
 static int add_event(struct libcalls *l, char *command, const char *name, const char *suffix)
 {
 	size_t nr = l->nr;
@@ -448,7 +451,7 @@ static int add_event(struct libcalls *l, char *command, const char *name, const 
 	return 0;
 }
 
-/* Where the stub is, as both events name it, and what they fetch there. */
+/* The place of a stub for both events, and the values that they fetch there. */
 struct stub {
 	const char *path;
 	uint64_t offset;
@@ -497,7 +500,7 @@ static int add_one(struct libcalls *l, const char *path, uint64_t offset, const 
 	const char *args, *result;
 	int err;
 
-	/* what C++ and others have in names is not in an event's */
+	/* names of C++ and others may have characters that an event's name cannot have */
 	if (!n || n > NAME_MAX_BYTES || isdigit((unsigned char)symbol[0]))
 		return 0;
 	for (size_t i = 0; i < n; i++)
@@ -531,7 +534,7 @@ int libcall_add(struct libcalls *l, const char *path)
 		const struct elf_symbol *s = &code.symbols[i];
 		uint64_t offset = s->rank == 3 ? offset_of(e, s->addr) : 0;
 
-		/* what the start files call is not the program's */
+		/* calls of the C library's start files are not the program's */
 		if (!offset || !strncmp(s->name, "__cxa_finalize@", 15))
 			continue;
 		/* the jump behind it is longer */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See program_objects.h. The loader itself lists what it would map (`ld.so --list PROGRAM`, as
- * ldd(1) asks it), so that RPATH, LD_LIBRARY_PATH, LD_PRELOAD and its cache count as they will. No
- * code of the program or of its libraries runs. Tests: tests/cli/test_names.py.
+ * See program_objects.h. The loader itself lists the files that it would map (`ld.so --list
+ * PROGRAM`, as for ldd(1)), so RPATH, LD_LIBRARY_PATH, LD_PRELOAD and its cache have their usual
+ * effect. No code of the program or of its libraries runs. Tests: tests/cli/test_names.py.
  */
 #include "tools/record/program_objects.h"
 
@@ -24,7 +24,7 @@ extern char **environ;
 
 struct tables {
 	struct meta *m;
-	bool any; /* also objects that were built by none of the flags */
+	bool any; /* also objects that were built without any flag for tracing */
 	size_t room_objects, room_functions, room_strings;
 };
 
@@ -87,7 +87,7 @@ static int by_offset(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Its row, behind which its functions and its path are. Return: 0 or -ENOMEM. */
+/* Add the row of an object, its functions and its path. Return: 0 or -ENOMEM. */
 static int add_rows(struct tables *t, const char *path, const struct elf_code *code)
 {
 	struct meta *m = t->m;
@@ -162,7 +162,7 @@ static const char *path_in(char *line)
 	return path;
 }
 
-/* Start the loader. Return: its output, and *@pid; NULL: it cannot be asked. */
+/* Start the loader. Return: its output, and *@pid; NULL: it cannot be started. */
 static FILE *ask_loader(char *loader, char *image, pid_t *pid)
 {
 	char list[] = "--list";
@@ -250,7 +250,7 @@ int program_objects(const struct launch *l, struct meta **out)
 
 	if (!t.m)
 		return fail(ENOMEM, "out of memory");
-	/* one that cannot be read has no names here */
+	/* an object that cannot be read is left out */
 	if (read_image(l, image, &elf)) {
 		err = add_object(&t, image, !elf.interp[0]);
 		if (!err && elf.interp[0])
@@ -264,7 +264,10 @@ int program_objects(const struct launch *l, struct meta **out)
 	return 0;
 }
 
-/* Whether the functions of its own file have sites. A static one has them or is not traced: true. */
+/*
+ * Whether functions of the program's own file have sites. A static program is traced only with
+ * sites: true.
+ */
 static bool program_has_sites(const struct launch *l)
 {
 	struct elf_start elf;

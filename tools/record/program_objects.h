@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The objects of a program and their functions, from the files that the loader would map, without
- * starting the program. For names that have to be known before it starts.
+ * starting the program. For names that must be known before it starts.
  */
 #ifndef VESTIGE_TOOLS_PROGRAM_OBJECTS_H
 #define VESTIGE_TOOLS_PROGRAM_OBJECTS_H
@@ -13,14 +13,16 @@
  * program_objects() - tables of the objects that were built for tracing, with a function for each
  * symbol of a function: some of these the engine may not be able to trace.
  * @l: of launch_find().
- * @out: on success the tables, with strings, objects and functions alone; freed with meta_free().
+ * @out: on success the tables, which have only strings, objects and functions; freed with
+ * meta_free().
  * Return: 0; -ENOMEM with fail() set. An object that cannot be read is left out.
  */
 int program_objects(const struct launch *l, struct meta **out);
 
 /*
- * program_files() - call @fn with the path of the program's own file and of each of its objects that
- * the loader would map. @l: of launch_find(). Return: what @fn returned that was not 0, or 0.
+ * program_files() - call @fn with the path of the program's own file and of each of its objects
+ * that the loader would map. @l: of launch_find(). A result of @fn other than 0 stops. Return: that
+ * result; 0.
  */
 int program_files(const struct launch *l, int (*fn)(void *arg, const char *path), void *arg);
 

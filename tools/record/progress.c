@@ -18,7 +18,7 @@
 #define FIRST_MS  1000
 #define REDRAW_MS 200
 
-/* Has one of our signals come? All that have are taken. */
+/* Read all pending signals. Return: whether there was one. */
 static bool take_signals(const struct progress *p)
 {
 	struct signalfd_siginfo si;
@@ -68,7 +68,7 @@ static void *report(void *arg)
 	if (p->after_program)
 		take_signals(p);
 	else if (fds[1].revents)
-		p->quiet = true; /* ended before there was anything to say */
+		p->quiet = true; /* ended before the line was printed */
 	if (!p->quiet)
 		note("%s", p->hint);
 	do {

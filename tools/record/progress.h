@@ -17,7 +17,7 @@
 
 struct progress {
 	atomic_bool stop;      /* Ctrl-C: the work is to end */
-	const char *file;      /* that is written: its path */
+	const char *file;      /* path of the file that is written */
 	const char *hint;      /* the current work, and the effect of Ctrl-C */
 	bool quiet;	       /* nothing is printed */
 	bool after_program;    /* signals of the first second were for the program */
@@ -31,27 +31,28 @@ struct progress {
 	uint64_t part_bytes;   /* the same */
 	int (*sink)(void *arg, const char *text, size_t bytes); /* the same */
 	void *sink_arg;
-	bool tty; /* the line is drawn anew while the work goes on */
+	bool tty; /* the line is updated during the work */
 	bool drawn;
 	int signals, end; /* signalfd, eventfd */
 	pthread_t thread;
 	bool running;
 	sigset_t old;
 	uint64_t begun_ns;
-	uint64_t first_ns, first; /* when the first events were done, and how many */
+	uint64_t first_ns,
+		first; /* the first report of progress: its time, and the number of events */
 	_Atomic uint64_t done, total;
 };
 
 /*
- * progress_begin() - from here on SIGINT, SIGTERM and SIGHUP end the work, and not this program.
+ * progress_begin() - from now on SIGINT, SIGTERM and SIGHUP end the work, but not this program.
  * @file, @hint: one line each, borrowed.
  */
 void progress_begin(struct progress *p, const char *file, const char *hint, bool quiet);
 
 /*
- * The same behind a program that the command has run: the signals count once a second has passed and
- * the line is out. Earlier ones are dropped: Ctrl-C pressed twice to end the program does
- * not end the work.
+ * progress_begin_after() - the same after a program that the command has run: signals end the work
+ * only after a second, when the line has been printed. Earlier ones are dropped, so a second Ctrl-C
+ * that was meant for the program does not end the work.
  */
 void progress_begin_after(struct progress *p, const char *file, const char *hint, bool quiet);
 
@@ -62,12 +63,12 @@ void progress_begin_after(struct progress *p, const char *file, const char *hint
 int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r);
 
 /*
- * The work is the reading of @v, which is open: it reports its progress, and ends when `stop` is
- * set.
+ * progress_view() - the work is reading @v, which is open: it reports its progress, and ends when
+ * `stop` is set.
  */
 void progress_view(struct progress *p, struct view *v);
 
-/* The line goes, the signals are as before. Return: whether one of them has ended the work. */
+/* Remove the line and restore the signals. Return: whether a signal has ended the work. */
 bool progress_end(struct progress *p);
 
 #endif

@@ -2,10 +2,11 @@
 /*
  * See record.h: run a program with the engine in it and write its records into a trace.dat.
  *
- * Look up names in its files, start it once and check it before main(); drain while it runs
- * (recorder.c); when it has ended, write the output from the spool. The program's streams, status
- * and signals are its own. vestige prints to stderr, and a Ctrl-C that the terminal sends to both
- * ends the recording; the file is still written. Tests: tests/cli/test_record.py.
+ * Steps: look up names in the program's files; start it and check it before main(); drain its
+ * records while it runs (recorder.c); when it has ended, write the output from the spool. The
+ * program keeps its own streams, exit status and signals. vestige prints only to stderr. A Ctrl-C,
+ * which the terminal sends to both, ends the recording, and the file is still written. Tests:
+ * tests/cli/test_record.py.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,8 +37,9 @@
 #define DEFAULT_TOTAL_KB 65536u
 
 /*
- * The program's objects, and objects that a pattern names: `FUNC:mod:OBJECT`. Without a flag,
- * the program alone, not what it executes.
+ * Set VESTIGE_UNMODIFIED: the program's objects, and objects in patterns: `FUNC:mod:OBJECT`.
+ * Without a flag of the user it is for the program's process only, not for programs that it
+ * executes.
  */
 static void name_unmodified(struct record_run *run)
 {
@@ -60,8 +62,9 @@ static void name_unmodified(struct record_run *run)
 }
 
 /*
- * Where a pattern is a name of the C++ or Rust source: the names in the program's objects in its
- * place, by their files. Return: 0, or -errno with fail() set.
+ * Replace patterns that are names of the C++ or Rust source by the names in the program's object
+ * files.
+ * Return: 0, or -errno with fail() set.
  */
 static int name_functions(struct record_run *run)
 {
@@ -99,7 +102,9 @@ static int name_functions(struct record_run *run)
 	return err;
 }
 
-/* Does a pattern name a function of the program, or need we not look? */
+/*
+ * Set *@any: does a pattern match a function of the program? Also true if that need not be checked.
+ */
 static int any_named(const struct record_run *run, bool *any)
 {
 	bool asked = false;
@@ -123,7 +128,7 @@ static int any_named(const struct record_run *run, bool *any)
 
 		if (run->opt.patterns[i].kind != 'l' && run->opt.patterns[i].kind != 'g')
 			continue;
-		/* what has no name has its address */
+		/* a function without a name is given by its address */
 		if (w.module || strstr(text, "+0x"))
 			*any = true;
 		else
@@ -135,9 +140,10 @@ static int any_named(const struct record_run *run, bool *any)
 }
 
 /*
- * A program that was built without a flag is traced as it is, unless a flag says otherwise; one whose
- * functions no pattern names is there for what it executes. Of a script the interpreter would be
- * meant. Return: 0 or -errno with fail() set.
+ * Decide whether to trace functions that were built without a compiler flag. Unless an option
+ * decides, it is done if the whole program was built without, and a pattern matches one of its
+ * functions (else the user wants the programs that it executes), and it is no script (that would
+ * trace the interpreter). Return: 0 or -errno with fail() set.
  */
 static int choose_unmodified(struct record_run *run)
 {
@@ -187,7 +193,7 @@ int record_buffer_kb(struct record_options *opt)
 	return 0;
 }
 
-/* A filter or trigger as the engine takes it (engine/control/boot_events.h). */
+/* Write a filter or trigger in the engine's form (engine/control/boot_events.h). */
 static void put_rule(FILE *f, const struct event_rule *r)
 {
 	fprintf(f, " %s=\"%s.", r->trigger ? "event_trigger" : "event_filter",
@@ -215,7 +221,10 @@ static int make_boot(struct record_run *run)
 		fclose(f);
 		return err;
 	}
-	/* what the user has set comes first: where both name a parameter, ours is the one that counts */
+	/*
+	 * the user's VESTIGE_BOOT comes first: of the same parameter twice, the later one counts,
+	 * ours
+	 */
 	if (users && *users) {
 		fprintf(f, "%s ", users);
 		if (!opt->quiet)
@@ -230,7 +239,7 @@ static int make_boot(struct record_run *run)
 	}
 	if (opt->boot)
 		fprintf(f, " %s", opt->boot);
-	/* in front of trace_event, which switches the events on */
+	/* before trace_event, which switches the events on */
 	for (unsigned int i = 0; i < opt->nr_rules; i++)
 		put_rule(f, &opt->rules[i]);
 	for (unsigned int k = 0; k < RECORD_NR_PARAMS; k++) {
@@ -271,12 +280,12 @@ static int make_boot(struct record_run *run)
 	return 0;
 }
 
-/* Of an object of the program, for program_files(). @arg: the run. */
+/* Add the library calls of an object of the program, for program_files(). @arg: the run. */
 static int libcalls_of(void *arg, const char *path)
 {
 	struct record_run *run = arg;
 
-	/* what libraries of the system call is theirs */
+	/* calls made by libraries of the system are left out */
 	return run->nr_files++ && path_is_of_system(path) ? 0 : libcall_add(&run->libcalls, path);
 }
 
@@ -290,7 +299,7 @@ static const char *named_libcall(const struct record_options *opt)
 	return NULL;
 }
 
-/* All objects are known: their events are wanted. @program: for errors. Return: 0 or -errno. */
+/* After all objects are added, request their events. @program: for errors. Return: 0 or -errno. */
 static int libcalls_ready(struct record_run *run, const char *program)
 {
 	if (!run->libcalls.nr)
@@ -372,7 +381,7 @@ int record_drain(struct record_run *run, int signals,
 			     "program runs on",
 			     fail_text());
 		}
-		/* each says its own reason */
+		/* kernel_record_drain() has set the reason */
 		if (run->kernel && kernel_record_drain(run->kernel) && !kernel_noted) {
 			kernel_noted = run->ours = true;
 			note("%s", fail_text());
@@ -382,7 +391,7 @@ int record_drain(struct record_run *run, int signals,
 	return 0;
 }
 
-/* In one line, as its calls cost more than those of a program that was built for it. */
+/* Note, in one line, that the program is traced without flags, since its calls cost more. */
 static void note_as_it_is(const struct record_run *run, const struct meta *m)
 {
 	uint32_t nr = 0;
@@ -395,7 +404,7 @@ static void note_as_it_is(const struct record_run *run, const struct meta *m)
 		     run->launch.image, nr);
 }
 
-/* A signal that came before the program could get it. Return: 0, or -EINTR with fail() set. */
+/* Check for a signal that came before the program ran. Return: 0, or -EINTR with fail() set. */
 static int interrupted(struct record_run *run, int fd)
 {
 	struct signalfd_siginfo si;
@@ -501,7 +510,7 @@ static int record_signals(void)
 int record_whole(struct record_run *run, const char *cmdline,
 		 int (*take)(struct record_run *run, int signals))
 {
-	/* before there is a file that a signal would leave behind */
+	/* block signals before there is a file that a signal would leave behind */
 	int signals = record_signals(), err = signals < 0 ? signals : record_spool(run, cmdline);
 
 	if (!err)

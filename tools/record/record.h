@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Running a program with the engine in it and writing its records into a trace.dat. */
+/* Runs a program with the engine in it and writes its records to a trace.dat. */
 #ifndef VESTIGE_TOOLS_RECORD_H
 #define VESTIGE_TOOLS_RECORD_H
 
@@ -24,20 +24,20 @@ struct record_options {
 	uint64_t thresh_us;   /* 0 none */
 	uint64_t budget;      /* percent of a thread's time; 0: no guard */
 	int file_version;
-	bool unmodified; /* functions that were built without a flag, too */
-	bool built_only; /* never those; neither: where the program has no others */
+	bool unmodified; /* trace functions that were built without a flag, too */
+	bool built_only; /* never trace them; if neither is set: only if the program has no others */
 	bool libcall;	 /* calls of the program's objects into others */
 	bool no_native;
 	bool native;	 /* the output is the native form */
-	bool statistics; /* of each CPU at the end, also where nothing was lost */
-	bool no_summary; /* neither those nor the two lines at the end */
-	bool quiet;	 /* nor a line while the file is written */
+	bool statistics; /* print statistics of each CPU at the end, even if no record was lost */
+	bool no_summary; /* print neither them nor the two lines at the end */
+	bool quiet;	 /* and no line while the file is written */
 	struct {
 		char kind;	   /* 'e', 'l', 'n', 'g', or 'G' for --graph-notrace */
 		const char *text;  /* an event that is not recorded has a ! in front */
-		bool negated;	   /* while flags are read: it will have one */
-		bool has_trigger;  /* the same: -R was about it */
-		const char *names; /* the names in the objects that it matches; NULL: @text */
+		bool negated;	   /* while flags are read: it will get a ! */
+		bool has_trigger;  /* while flags are read: there was a -R for it */
+		const char *names; /* the names in the objects that it matches; NULL: use text */
 	} patterns[RECORD_MAX_PATTERNS];
 	unsigned int nr_patterns;
 	struct event_rule
@@ -46,19 +46,19 @@ struct record_options {
 	bool negate;	      /* events of the next patterns are not recorded */
 	bool ignore_missing;  /* an event of the kernel that is not there is no error */
 	bool date;	      /* stamps in the output are CLOCK_REALTIME's */
-	int64_t ts_offset_ns; /* ... and later by this */
-	bool kernel;	      /* its events, too */
+	int64_t ts_offset_ns; /* added to stamps in the output */
+	bool kernel;	      /* record the kernel's events, too */
 	struct kernel_event_wish kernel_events[RECORD_MAX_PATTERNS];
 	unsigned int nr_kernel_events;
-	const char *kernel_tracer; /* NULL: its events alone */
-	bool kernel_limited;	   /* to the threads of the program or the processes */
+	const char *kernel_tracer; /* NULL: only its events */
+	bool kernel_limited;	   /* only for threads of the program or the processes */
 	const char *options[RECORD_MAX_OPTIONS]; /* words of trace_options */
 	unsigned int nr_options;
 	const char *boot;	   /* more words of VESTIGE_BOOT; NULL: none */
 	int pids[RECORD_MAX_PIDS]; /* processes that run already, with the engine */
 	unsigned int nr_pids;
-	const char *session; /* whose processes are those; NULL: they are named */
-	char **argv;	     /* where no process is named */
+	const char *session; /* pids are the processes of this session; NULL: the user named them */
+	char **argv;	     /* the program, if no process is named */
 };
 
 /* The kernel's boot parameter that takes the patterns of a kind, in the order of VESTIGE_BOOT. */
@@ -71,27 +71,30 @@ extern const struct record_param record_params[RECORD_NR_PARAMS];
 
 /*
  * record() - run opt->argv and record it, or record the processes opt->pids until a signal or their
- * end. Once in this process. Return: the exit status: the program's, 0 of processes, or CMD_OURS, CMD_CANNOT_EXEC, CMD_NOT_FOUND after a line
- * on stderr.
+ * end. To be called once in a process. Return: the exit status: the program's; 0 for processes; or
+ * CMD_OURS, CMD_CANNOT_EXEC, CMD_NOT_FOUND after a line on stderr.
  */
 int record(const struct record_options *opt);
 
 /*
- * record_take_session() - the processes of opt->session that live now, at most RECORD_MAX_PIDS, become
- * opt->pids. Return: 0 or -errno with fail() set: there is none.
+ * record_take_session() - set opt->pids to the live processes of opt->session, at most
+ * RECORD_MAX_PIDS.
+ * Return: 0 or -errno with fail() set: there is none.
  */
 int record_take_session(struct record_options *opt);
 
 /*
- * record_open_killed() - the spool of a killed recorder, with the records that are left in the areas of its
- * processes. Return: as reader_open().
+ * record_open_killed() - open the spool of a killed recorder, with the records that are still in
+ * the areas of its processes. Return: as reader_open().
  */
 int record_open_killed(const char *spool, struct reader **out);
 
 /*
- * record_kernel_half() - what `record -k` has left beside a spool when its writing was ended: SPOOL.kernel.
- * @spool: the path; of another file there is none. @r: it, opened; it gets the names of the kernel's
- * functions, if the kernel still runs that recorded. @kernel: a reader, to be closed; NULL: there is none.
+ * record_kernel_half() - open the kernel's records of `record -k`, SPOOL.kernel, which are left
+ * beside a spool if the writing of the output was ended.
+ * @spool: the path of the spool. @r: its reader, which gets the names of the kernel's functions if
+ * the machine has not been restarted since. @kernel: a reader, to be closed; NULL: there is no such
+ * file.
  * Return: 0 or -errno with fail() set.
  */
 int record_kernel_half(const char *spool, struct reader *r, struct reader **kernel);

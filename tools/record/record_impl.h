@@ -16,21 +16,21 @@
 #include "tools/record/recorder.h"
 #include "tools/target/areas_dir.h"
 
-#define RECORD_BOOT_BYTES (124 * 1024) /* the kernel takes 128 KiB for a variable */
+#define RECORD_BOOT_BYTES (124 * 1024) /* the kernel's limit for a variable is 128 KiB */
 
 struct record_run {
 	struct record_options opt;
 	struct areas_dir dir;
 	struct launch launch;
 	struct libcalls libcalls;
-	unsigned int nr_files; /* of objects that were asked for them; the first is the program */
+	unsigned int nr_files; /* files searched for library calls; the first is the program's */
 	struct net_sender *sender; /* NULL: the output stays here */
 	struct spool_writer *spool;
 	struct recorder *recorder;
-	struct dat_live *live; /* the output, encoded while the program runs; NULL: it is not */
-	struct kernel_record *kernel; /* NULL: the program alone */
+	struct dat_live *live; /* the output, if it is encoded while the program runs; else NULL */
+	struct kernel_record *kernel; /* NULL: only the program is recorded */
 	struct reader *kernel_reader;
-	uint64_t kernel_clock_ns;   /* how exact its stamps are; 0: it is not known */
+	uint64_t kernel_clock_ns;   /* greatest error of its stamps; 0: not known */
 	char kernel_path[PATH_MAX]; /* of its trace.dat; "" none */
 	struct recorder_summary sum;
 	char spool_path[PATH_MAX];
@@ -39,8 +39,8 @@ struct record_run {
 	bool as_it_is;			    /* unmodified by default, not by a flag */
 	char last_comm[16];		    /* of the program when it ended */
 	int status;			    /* of the program, as exit() gives it */
-	bool ended;			    /* the program has, or the recording of processes */
-	bool ours;			    /* we failed */
+	bool ended; /* the program, or the recording of processes, has ended */
+	bool ours;  /* vestige failed: CMD_OURS */
 };
 
 /*
@@ -49,45 +49,46 @@ struct record_run {
 int record_buffer_kb(struct record_options *opt);
 
 /*
- * record_spool() - make the file beside the output into which the records go.
+ * record_spool() - make the spool, the file beside the output to which records are written first.
  * @cmdline: the command in trace.dat. Return: 0 or -errno with fail() set.
  */
 int record_spool(struct record_run *run, const char *cmdline);
 
 /*
- * record_kernel() - the kernel's part, if one is asked for: it is made, nothing is recorded yet.
- * record_kernel_start() - it records from now on, of the threads of these @nr processes if it is limited.
- * As record_spool().
+ * record_kernel() - prepare recording the kernel, if the user has requested it.
+ * record_kernel_start() - start it; if it is limited, for the threads of these @nr processes.
+ * Return: as record_spool().
  */
 int record_kernel(const struct record_options *opt, struct kernel_record **out);
 int record_kernel_start(const struct record_options *opt, struct kernel_record *k, const int *pids,
 			unsigned int nr);
 
-/* The names of the kernel's functions, for its events that have addresses. */
+/* Add the names of the kernel's functions, for its events that have addresses. */
 void record_kernel_symbols(struct symbols *s);
 
 /*
- * record_drain() - take the records until run->ended.
- * @signals: of record_whole(); readable, @signalled is called. @look: sets run->ended when that
- * is so, called every 10 ms. Return: as above.
+ * record_drain() - drain records until run->ended is set.
+ * @signals: from record_whole(); @signalled is called when it is readable. @look: called every 10
+ * ms; sets run->ended when it is time. Return: as above.
  */
 int record_drain(struct record_run *run, int signals,
 		 void (*signalled)(struct record_run *run, int signals),
 		 void (*look)(struct record_run *run));
 
 /*
- * record_whole() - a recording between its preparation and its report: the spool, the kernel's part, the
- * signals that end it, @take, the output. A recording that fails leaves no spool.
- * @take: records; @signals is a descriptor of the blocked signals. Return: 0 or -errno with fail() set:
- * what @take returned, or EIO of a step before it.
+ * record_whole() - do a recording, except its preparation and its report: make the spool, prepare
+ * the kernel's part, block the signals that end it, call @take, write the output. If it fails no
+ * spool is left.
+ * @take: does the recording; @signals is a signalfd of the blocked signals. Return: 0 or -errno
+ * with fail() set: the result of @take, or EIO of a step before it.
  */
 int record_whole(struct record_run *run, const char *cmdline,
 		 int (*take)(struct record_run *run, int signals));
 
-/* record_live() - begin to encode the output beside the program, if that is known to work. */
+/* record_live() - begin to encode the output while the program runs, if the options allow that. */
 void record_live(struct record_run *run);
 
-/* record_end() - recorder_finish(), and the kernel's part ends. */
+/* record_end() - recorder_finish(), and end the kernel's part. */
 void record_end(struct record_run *run);
 
 /*
@@ -97,12 +98,12 @@ void record_end(struct record_run *run);
 void record_output(struct record_run *run);
 
 /*
- * record_leave() - processes of the recording that live on, such as a daemon that PROG became: their
- * tracers and events go off, and a line names them. Before record_end().
+ * record_leave() - switch tracers and events off in processes of the recording that still live,
+ * such as a daemon, and print a line with their PIDs. To be called before record_end().
  */
 void record_leave(struct record_run *run);
 
-/* The way of -P: see record_process.c. Return: as above. */
+/* Record live processes (-P): see record_process.c. Return: as above. */
 int record_processes(struct record_run *run);
 
 #endif

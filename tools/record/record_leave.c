@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of `record -- PROG` for what PROG has started and that goes on: it is not traced any more, and
- * is named. See record_impl.h. Tests: tests/cli/test_record_process.py.
+ * The end of `record -- PROG` for processes that PROG has started and that still live: tracing is
+ * switched off in them, and they are reported. See record_impl.h. Tests:
+ * tests/cli/test_record_process.py.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 #define LEAVE_NAP_NS 10000000
 #define LEAVE_NAPS   10u
-#define COME_NAPS    50u /* for areas of what PROG has just started */
+#define COME_NAPS    50u /* of waiting for areas of processes that PROG has just started */
 #define ENV_BYTES    (256u << 10)
 
 /* Has process @pid the environment that `record` gave to PROG? */
@@ -46,9 +47,10 @@ static bool is_of_session(int pid, const char *session, char *buf)
 }
 
 /*
- * Processes that PROG has started and that have no area: it is made a moment after a fork or exec, which
- * may be after PROG's end. Only those with a higher number than PROG are looked at.
- * @pids: those that have one. @list: gets the numbers of the others, as " 12 13". Return: how many.
+ * Find processes that PROG has started and that have no area yet: it is made a moment after fork or
+ * exec, perhaps after PROG's end. Only processes with a higher PID than PROG are checked.
+ * @pids: @nr processes that have an area. @list: gets the PIDs of the others, as " 12 13". Return:
+ * how many others.
  */
 static int coming(const struct record_run *run, const int *pids, int nr, char *list, size_t room)
 {
@@ -77,7 +79,7 @@ static int coming(const struct record_run *run, const int *pids, int nr, char *l
 	return found;
 }
 
-/* Wait until what PROG has started has areas; what has none after a while is named. */
+/* Wait until all processes that PROG has started have areas; after a while report those without. */
 static void await_areas(struct record_run *run)
 {
 	const struct timespec nap = {.tv_nsec = LEAVE_NAP_NS};
@@ -92,7 +94,7 @@ static void await_areas(struct record_run *run)
 		if (!nr_coming || i == COME_NAPS)
 			break;
 		nanosleep(&nap, NULL);
-		/* their records, while they are waited for */
+		/* drain records during the wait */
 		recorder_tick(run->recorder);
 	}
 	if (nr_coming)
@@ -104,7 +106,7 @@ static void await_areas(struct record_run *run)
 }
 
 /*
- * The processes of the recording that live on. One that ends with PROG, a moment later, is none.
+ * The processes of the recording that still live, without those that end a moment after PROG.
  * Return: how many; @pids is freed by the caller.
  */
 static int living(struct record_run *run, int **pids)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of a recording: the spool while it lasts, then the output that is written of it. See
- * record_impl.h. Tests: tests/cli/test_record.py.
+ * The files of a recording: first the spool, then the output that is written from it. See
+ * record_impl.h.
+ * Tests: tests/cli/test_record.py.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -57,11 +58,11 @@ void record_live(struct record_run *run)
 {
 	const struct record_options *opt = &run->opt;
 
-	/* a limit writes over what was read; other tracers make no calls of columns */
+	/* with max_kb the spool is overwritten; other tracers give no calls in columns */
 	if (opt->native || opt->file_version != 7 || opt->kernel || opt->max_kb ||
 	    strcmp(opt->tracer, "function_graph") != 0)
 		return;
-	/* without it all is encoded when the program has ended */
+	/* if this fails, all is encoded when the program has ended */
 	run->live = dat_live_new(opt->output, run->spool_path, true);
 	if (!run->live)
 		return;
@@ -89,7 +90,7 @@ int record_kernel_start(const struct record_options *opt, struct kernel_record *
 	return err || !k ? err : kernel_record_start(k);
 }
 
-/* The kernel's part ends: the program's stays whole, whatever becomes of it. */
+/* End the kernel's part. Errors in it do not affect the program's part. */
 static void end_kernel(struct record_run *run)
 {
 	int err;
@@ -121,7 +122,7 @@ void record_end(struct record_run *run)
 	}
 }
 
-/* The spool takes the output's place, with the permissions of a new file. */
+/* Rename the spool to the output, with the permissions of a new file. */
 static int keep_native(const struct record_run *run)
 {
 	char *target = realpath(run->opt.output, NULL);
@@ -151,13 +152,16 @@ void record_kernel_symbols(struct symbols *s)
 	fclose(f);
 	if (!mem || fclose(mem))
 		return;
-	/* a user without the right to see them gets 0 */
+	/* for a user without permission all addresses are 0 */
 	if (strstr(text, "\nf"))
 		symbols_add_kallsyms(s, text, bytes);
 	free(text);
 }
 
-/* Was the file written since this machine has started? Names of another start are at other addresses. */
+/*
+ * Was the file written since the machine was started? Otherwise the kernel's addresses are
+ * different.
+ */
 static bool is_of_this_boot(const struct stat *st)
 {
 	return (uint64_t)st->st_mtime * 1000000000 >=
@@ -182,7 +186,7 @@ int record_kernel_half(const char *spool, struct reader *r, struct reader **kern
 }
 
 /* The messages about the kernel's part at the end. */
-static void tell_kernel(struct record_run *run)
+static void report_kernel(struct record_run *run)
 {
 	uint64_t bracket, off, lost = kernel_record_lost(run->kernel);
 	int err = kernel_record_check(run->kernel, run->kernel_reader, &bracket, &off);
@@ -200,7 +204,7 @@ static void tell_kernel(struct record_run *run)
 	run->kernel_clock_ns = err ? 0 : bracket + off;
 }
 
-/* What a recording has, of all CPUs. */
+/* The counts of a recording, over all CPUs. */
 struct total {
 	uint64_t records, lost;
 	uint64_t first_ns, end_ns; /* of the program's */
@@ -229,13 +233,16 @@ static void count_all(struct total *t, const struct reader *r, const struct kern
 	t->lost += k ? kernel_record_left(k) : 0;
 }
 
-/* What reads the file best. */
+/* The command to suggest for reading the file. */
 static const char *reader_of(const struct record_options *opt)
 {
 	return strcmp(opt->tracer, "function_graph") ? "report" : "replay";
 }
 
-/* Two lines at the end; in front of them each CPU's numbers, if they are wanted or something was lost. */
+/*
+ * Two lines at the end; before them the statistics of each CPU, if requested or if records were
+ * lost.
+ */
 static void print_summary(const struct record_run *run, const struct reader *r)
 {
 	const struct kernel_record *k = run->kernel_reader ? run->kernel : NULL;
@@ -281,7 +288,7 @@ static void sum_up(const struct record_run *run, struct reader **r)
 	print_summary(run, *r);
 }
 
-/* The output goes to a listener; where it cannot, it stays here. */
+/* Send the output to a listener; if that fails, the file stays here. */
 static void send_output(struct record_run *run)
 {
 	if (net_sender_send(run->sender, run->opt.output)) {
@@ -323,7 +330,7 @@ void record_output(struct record_run *run)
 	if (!err && spool_put_symbols(run->spool, r->symbols))
 		note("%s: the symbols are read from the program when it is shown", fail_text());
 	if (!err && run->kernel_reader) {
-		tell_kernel(run);
+		report_kernel(run);
 		record_kernel_symbols(r->symbols);
 		p.kernel = run->kernel_reader;
 	}

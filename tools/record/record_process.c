@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `record -P PID`: record processes that run already. Their own buffer is used, as an instance's
- * records cost more, so no other user may trace the process. Its settings are changed through its
- * control files and restored at the end, also in children that it has forked. See record_impl.h.
+ * `record -P PID`: record live processes. Their own buffer is used, since records of an instance
+ * cost more; so the process must not be traced otherwise. Its settings are changed by its control
+ * files and restored at the end, also in children that it has forked. See record_impl.h.
  * Tests: tests/cli/test_record_process.py.
  */
 #include <errno.h>
@@ -31,7 +31,7 @@
 #define MAX_CHANGES (RECORD_MAX_OPTIONS + 16)
 #define LOOK_NS	    UINT64_C(100000000)
 
-/* A file that was written, and what it had before. */
+/* A file that was written, and its old contents. */
 struct change {
 	const char *file;
 	char before[128];
@@ -105,7 +105,7 @@ static int check_free(struct target *t, const struct record_options *opt)
 	return err ? err : event_rules_check(t, opt->rules, opt->nr_rules);
 }
 
-/* Another recorder that fetches its records. */
+/* Fail if another recorder reads its records. */
 static int check_recorder(const struct image *i)
 {
 	struct meta *m;
@@ -120,7 +120,7 @@ static int check_recorder(const struct image *i)
 	return 0;
 }
 
-/* A file's contents, in the form in which it is written. */
+/* Save a file's contents, in the form in which it is written. */
 static int keep(struct changes *c, struct target *t, const char *file)
 {
 	struct change *row = &c->rows[c->nr];
@@ -262,7 +262,7 @@ static int add_libcalls(struct libcalls *l, struct target *t)
 	return err;
 }
 
-/* Refuse @name, which is none of those in the file @list. Return: -EINVAL. */
+/* fail() since @name is not in the file @list. Return: -EINVAL. */
 static int not_there(struct target *t, const char *what, const char *name, const char *list)
 {
 	char near[128];
@@ -275,7 +275,7 @@ static int not_there(struct target *t, const char *what, const char *name, const
 		    t->name, what, name, t->name, list);
 }
 
-/* The events of -e; those of --libcall, where none of them is named. */
+/* Switch on the events of -e, and all of --libcall if -e names none of these. */
 static int choose_events(struct target *t, const struct record_options *opt)
 {
 	bool all = opt->libcall;
@@ -319,7 +319,7 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 		return not_there(t, "tracer", opt->tracer, "available_tracers");
 	for (unsigned int i = 0; i < opt->nr_options && !err; i++)
 		err = change_option(c, t, opt->options[i]);
-	/* a rule may be of one of their events */
+	/* first, since a rule may be for one of these events */
 	if (!err && opt->libcall)
 		err = add_libcalls(&libcalls[c - changes], t);
 	if (!err)
@@ -362,7 +362,7 @@ static const struct changes *changes_of(const struct record_run *run, int pid)
 	return &changes[0];
 }
 
-/* Each living process is asked to stop, or is as it was before. */
+/* In each live process stop recording, or with @back restore its settings. */
 static void each(const struct record_run *run, const int *pids, int nr, bool back)
 {
 	for (int i = 0; i < nr; i++) {
@@ -378,7 +378,7 @@ static void each(const struct record_run *run, const int *pids, int nr, bool bac
 	}
 }
 
-/* The processes, and the folder that has the areas of all of them. */
+/* Find the processes, and the folder that has the areas of all of them. */
 static int find(struct record_run *run)
 {
 	for (unsigned int i = 0; i < run->opt.nr_pids; i++) {
@@ -431,7 +431,7 @@ static int check(struct changes *c, struct target *t, const struct record_option
 	return check_free(t, opt);
 }
 
-/* Where the tracer is there and can record nothing. */
+/* Fail if the tracer is set but no function can be traced. */
 static int check_functions(struct changes *c, struct target *t, const struct record_options *opt)
 {
 	char line[128];
@@ -509,7 +509,7 @@ static int drain(struct record_run *run, int signals)
 	return record_drain(run, signals, signalled, look);
 }
 
-/* The named processes where nothing was recorded yet. */
+/* The user's processes. */
 static int named(const struct record_run *run, int **pids)
 {
 	*pids = calloc(run->opt.nr_pids, sizeof(**pids));
@@ -524,7 +524,7 @@ static int run_it(struct record_run *run, int signals)
 	char why[1024];
 
 	snprintf(why, sizeof(why), "%s", fail_text());
-	/* one that was just about to fork has another child */
+	/* a process may have forked another child meanwhile */
 	while (run->recorder && nr > had) {
 		had = nr;
 		free(pids);

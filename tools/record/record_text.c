@@ -87,7 +87,10 @@ static bool is_refused(const struct meta *m, const char *what, const char *word,
 	return false;
 }
 
-/* `did you mean NAME? ` of the words in control file @list of the process, which is held; "": none is near. */
+/*
+ * Write `did you mean NAME? ` with a similar word of control file @list of the held process; "" if
+ * there is none.
+ */
 static const char *meant(const struct meta *m, const char *list, const char *word, char to[192])
 {
 	struct target *t;
@@ -114,15 +117,16 @@ int record_no_function(const struct meta *m, const char *word, const char *prog)
 }
 
 /*
- * A pattern that the engine refuses. A name of the source may match several names, of which
- * some cannot be traced: then the others count. Return: 0; -EINVAL with fail() set.
+ * Check for patterns that the engine has refused. A name of the source may stand for several names;
+ * it is refused only if all of them are. Return: 0; -EINVAL with fail() set.
  */
 static int judge_patterns(const struct record_options *opt, const struct meta *m)
 {
 	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
 		const char *text = opt->patterns[i].text, *names = opt->patterns[i].names, *w;
 		const char *list = names ? names : text;
-		char what[32] = ""; /* of the engine's lines about it; "": no list of functions */
+		char what[32] =
+			""; /* start of the engine's lines about this list; "": no list of functions */
 		bool any = !*list;
 		size_t n;
 
@@ -170,7 +174,7 @@ static int refuse_rule(char flag, const char *word, int err)
 	return command_refusal(-EINVAL, where, text + 2, position, words);
 }
 
-/* A refusal that would give another recording than the user asked for. */
+/* Fail for a refusal after which the recording would not be what the user requested. */
 static int judge_status(const struct record_options *opt, const struct meta *m)
 {
 	const char *line = m->status;
@@ -221,8 +225,11 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 	return m->nr_functions ? judge_patterns(opt, m) : 0;
 }
 
-/* The engine's other refusals, in its own words. Tracers that are absent were not asked for. */
-static void tell_status(const struct meta *m)
+/*
+ * Note the engine's other refusals. Lines about absent tracers are skipped, since these were not
+ * requested.
+ */
+static void note_status(const struct meta *m)
 {
 	for (const char *line = m->status; *line; line += *line == '\n') {
 		int n = (int)strcspn(line, "\n");
@@ -233,7 +240,7 @@ static void tell_status(const struct meta *m)
 	}
 }
 
-/* Of the events that the process has, which is held: its area tells them. */
+/* Suggest an event of the held process, from its area. */
 static bool suggest_event(int pid, const char *word, char *near, size_t bytes)
 {
 	struct image t;
@@ -263,8 +270,8 @@ static void note_no_event(const struct meta *m, const char *word)
 		     m->head.exe, word, m->head.exe);
 }
 
-/* An event that is not there: a library that the program loads later may have it. */
-static void tell_events(const struct meta *m)
+/* Note missing events: an object that the program loads later may have them. */
+static void note_events(const struct meta *m)
 {
 	char word[512];
 
@@ -300,7 +307,10 @@ static bool wants_events(const struct record_options *opt)
 	return false;
 }
 
-/* A graph of a program none of whose calls can be wrapped. Return: 0 or -EOPNOTSUPP with fail() set. */
+/*
+ * Fail if function_graph is set and no call of the program can be wrapped. Return: 0 or -EOPNOTSUPP
+ * with fail() set.
+ */
 static int judge_graph(const struct record_options *opt, const struct launch *l,
 		       const struct meta *m)
 {
@@ -334,9 +344,9 @@ int record_judge(const struct record_options *opt, const struct launch *l, const
 	if (err)
 		return err;
 	if (!m->nr_functions && !meta_waits(m))
-		tell_status(m);
+		note_status(m);
 	else if (!l->script)
-		tell_events(m);
+		note_events(m);
 	if (!m->nr_functions && record_needs_functions(opt) && !l->script)
 		note("%s has no function that can be traced: %s (programs that it executes are "
 		     "recorded)",
@@ -354,7 +364,7 @@ static bool is_comm_of(const char *path, const char *comm)
 	return !strcmp(first, comm);
 }
 
-/* The program has become another one, which left no area. */
+/* Has the program executed another one, which has made no area? */
 static bool became_another(const struct launch *l, const struct recorder_summary *sum,
 			   const char *last_comm)
 {

@@ -34,9 +34,9 @@
 #define OFTEN_NS	(600000 * NS_PER_MS)
 #define META_EVERY_NS	(1000 * NS_PER_MS)
 #define LINGER_NS	(2000 * NS_PER_MS)
-#define SETTLED_NS	(50 * NS_PER_MS) /* the folder's time of change is finer than this */
+#define SETTLED_NS	(50 * NS_PER_MS) /* the resolution of the folder's mtime is finer than this */
 #define LET_GO_EVERY_NS (100 * NS_PER_MS)
-#define MANY_MEMBERS	64 /* from here on, those that ended are let go early */
+#define MANY_MEMBERS	64 /* with more members, ended ones are released early */
 #define VERY_MANY	300
 #define MAX_ANALYSED	1000
 #define MAX_UNFILLED	1000 /* ticks that a file may stay without a header */
@@ -64,7 +64,7 @@ static void member_close(struct member *m)
 	free(m->open);
 }
 
-/* It is no error where this cannot be: the files are analysed again then. */
+/* Write analyses to the cache. Errors are ignored: the files are then analysed again. */
 static void keep_analysed(struct recorder *r)
 {
 	for (size_t i = 0; i < r->nr_analysed; i++) {
@@ -98,7 +98,7 @@ static int load_meta(struct member *m)
 	err = meta_load(m->fd, 0, (uint64_t)st.st_size, m->name, &meta);
 	if (err)
 		return err;
-	/* no area grows; a page in a grown part would not be in the mapping */
+	/* areas do not grow; a page in a grown part would not be mapped */
 	if (m->map && (uint64_t)st.st_size > m->map_bytes)
 		err = fail(EINVAL, "%s is damaged: it has grown", m->name);
 	else
@@ -146,8 +146,8 @@ static bool is_left(const char *session)
 }
 
 /*
- * Children that a named process forks are members by its session. Its first byte is written last:
- * the engine may copy it in between.
+ * Write our session to a member, so that children that it forks are members, too. The first byte is
+ * written last, since the engine may copy the session meanwhile.
  */
 static void give_session(struct recorder *r, struct member *m)
 {
@@ -162,7 +162,7 @@ static void give_session(struct recorder *r, struct member *m)
 	m->has_our_session = true;
 }
 
-/* A member that lives on belongs to no recorder any more. */
+/* Restore a member that still lives: it has no recorder any more. */
 static void give_back(struct recorder *r, struct member *m)
 {
 	int32_t none = 0;
@@ -266,10 +266,10 @@ static void scan(struct recorder *r)
 }
 
 /*
- * By the folder's time of change, asked at each tick. It is as coarse as the kernel's tick: a file
- * that was made just after a scan may have a time before it, so a recent change counts as new for a
- * while. inotify would be more exact, but closing it takes a grace period, 14 ms after the
- * program's end.
+ * Has the folder changed? Its mtime is read at each tick. The resolution is the kernel's tick, so a
+ * file that is made just after a scan may not change the mtime; therefore a recent change counts as
+ * new for a while. inotify would be more exact, but closing it waits for a grace period, 14 ms
+ * after the program's end.
  */
 static bool folder_changed(struct recorder *r)
 {
@@ -302,8 +302,9 @@ static bool has_grown(const struct member *m)
 }
 
 /*
- * Write tables that have grown: at most once a second, the last time at the end. @turn: they are
- * looked at in any case. Return: false if the spool's are known to be older than the member's.
+ * Write tables that have grown: at most once a second, and at the end. @turn: check them in any
+ * case.
+ * Return: false if the tables in the spool are known to be older than the member's.
  */
 static bool update_meta(struct recorder *r, struct member *m, uint64_t now, bool turn)
 {
@@ -331,7 +332,7 @@ static void note_line(const struct meta *meta, const char *what, char *text, siz
 			 at + strlen(what));
 }
 
-/* A filter that names nothing leaves the engine's list empty: all functions are traced. */
+/* Note a filter that matches no function: the engine's list is empty then, so all are traced. */
 static void note_refusal(struct recorder_summary *s, const struct meta *meta)
 {
 	const char *at = strstr(meta->status, "ftrace_filter: ");
@@ -384,7 +385,7 @@ static void sum_up(struct recorder *r, const struct meta *meta)
 	s->losses.no_growth += l.no_growth;
 }
 
-/* Files that the next start need not analyse. */
+/* Remember the files that a member has analysed, for the cache. */
 static void note_analysed(struct recorder *r, const struct meta *meta)
 {
 	for (uint32_t i = 0; i < meta->nr_objects; i++) {
@@ -410,8 +411,8 @@ static void note_analysed(struct recorder *r, const struct meta *meta)
 }
 
 /*
- * Has its process ended? Seen from another PID namespace it always has. An earlier start in the
- * name is exec's mark on the area of the image that it replaced.
+ * Has its process ended? From another PID namespace this is always true. If the name has an earlier
+ * start time, exec has replaced the image.
  */
 static bool is_gone(const struct member *m)
 {
@@ -421,7 +422,7 @@ static bool is_gone(const struct member *m)
 	       h->pid <= 0 || image_has_ended(h->pid, h->start_time);
 }
 
-/* The last drain of a member; its file goes, unless its process goes on. */
+/* The last drain of a member. Its file is removed, unless its process continues. */
 static void finish_member(struct recorder *r, struct member *m)
 {
 	struct stat st;
@@ -477,7 +478,10 @@ static void take_clock(struct recorder *r, uint64_t now)
 	r->clock_ns = now;
 }
 
-/* More often for turns, which come as far as the pair before the last; not so for ever. */
+/*
+ * With turns, pairs of clocks are more frequent at first, since a turn only covers the time up to the
+ * pair before the last one.
+ */
 static uint64_t clock_every_ns(const struct recorder *r, uint64_t now)
 {
 	return r->turn && now - r->begun_ns < OFTEN_NS ? TURN_EVERY_NS : CLOCK_EVERY_NS;
@@ -499,7 +503,7 @@ bool recorder_tick(struct recorder *r)
 	}
 	if (now - r->clock_ns >= clock_every_ns(r, now))
 		take_clock(r, now);
-	/* one that has ended keeps its pages until then, and a turn waits for them */
+	/* an ended member keeps its pages until it is released, and a turn waits for them */
 	if ((r->turn || r->nr_members > MANY_MEMBERS) && now - r->let_go_ns >= LET_GO_EVERY_NS)
 		let_go(r, now);
 	if (stamp && !spool_failed(r->spool))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Draining the areas of a session into a spool while its processes run.
+ * Drains the areas of a session into a spool while its processes run.
  *
- * A member is one image of one process: an area. Members are found in the areas' folder by their
- * session; the file of an image that exec replaced is unlinked by the engine, but its descriptor
- * stays here until it is drained. Published pages are written in order of publication, straight
- * from a mapping that is never touched otherwise (a file that shrinks is an error of the write, not
- * a signal), then handed back to the engine. The program never waits for any of this.
+ * A member is one image of one process: an area. Members are found in the folder of areas by their
+ * session. After exec the engine unlinks the file of the old image, but its descriptor stays open
+ * here until it is drained. Published pages are written in order of publication, directly from a
+ * mapping that is not read otherwise (so a file that shrinks is an error of write(), not a signal).
+ * Then the pages are freed for the engine. The program never waits for this.
  */
 #ifndef VESTIGE_TOOLS_RECORDER_H
 #define VESTIGE_TOOLS_RECORDER_H
@@ -22,32 +22,32 @@ struct recorder;
 /* Summary of the members, for messages at the end. */
 struct recorder_summary {
 	unsigned int nr_members;
-	uint64_t nr_functions; /* that can be traced, the greatest of a member */
-	uint64_t nr_enabled;   /* of those, patched, the greatest of a member */
+	uint64_t nr_functions; /* traceable functions, the most of a member */
+	uint64_t nr_enabled;   /* of those, switched on, the most of a member */
 	uint64_t
-		nr_wrapped; /* of nr_functions, those that function_graph can follow, the greatest of a member */
+		nr_wrapped; /* of nr_functions, those that function_graph can follow, the most of a member */
 	uint64_t untraced_calls;
 	struct meta_losses losses;
 	char refused[256];     /* first filter without a match in a program that has functions */
 	char refused_exe[64];  /* that program */
-	char graph_ended[256]; /* why a member's graph has, in its own words */
-	char asleep[128];      /* why a member traces nothing at all, in its own words */
-	bool spool_failed;     /* a write to the spool has failed, after which no page is taken */
+	char graph_ended[256]; /* why function_graph has ended in a member, the engine's text */
+	char asleep[128];      /* why the engine sleeps in a member, its text */
+	bool spool_failed;     /* a write to the spool has failed; no more pages are drained */
 };
 
 /* The number of functions of an image that function_graph can follow. */
 uint64_t recorder_nr_wrapped(const struct meta *m);
 
-/* A process that ran before it was recorded. */
+/* A process that ran before the recording began. */
 struct recorder_process {
 	int pid;
 	unsigned long long start; /* field 22 of /proc/PID/stat */
 };
 
 /*
- * The areas to drain: the areas of @session, and of @processes, which live on when the recording
- * ends. An area of @processes without a session gets this one until then, so that children have it,
- * too.
+ * The areas to drain: those of @session, and of @processes, which continue after the recording.
+ * Until its end, an area of @processes without a session gets this one, so that children inherit
+ * it.
  */
 struct recorder_of {
 	int dirfd;
@@ -64,9 +64,9 @@ int recorder_new(const struct recorder_of *of, struct spool_writer *spool, struc
 void recorder_free(struct recorder *r);
 
 /*
- * recorder_tick() - look for new members, drain all of them, take a pair of clocks if one is due.
- * Return: true if some buffer was so full that the next tick should come at once. An error of the
- * spool is remembered (spool_failed()); an error of an area is noted once.
+ * recorder_tick() - look for new members, drain all of them, and from time to time record a pair of
+ * clocks. Return: true if a buffer was so full that the next tick should come at once. An error of
+ * the spool is remembered (spool_failed()); an error of an area is reported once.
  */
 bool recorder_tick(struct recorder *r);
 
@@ -78,9 +78,9 @@ void recorder_turns(struct recorder *r,
 		    void (*turn)(void *arg, uint64_t spool_bytes, uint64_t stamp), void *arg);
 
 /*
- * recorder_finish() - the last drain: pages that were still owned too, and the last tables.
- * The areas are removed from the folder. If processes were named, the areas of live ones stay and
- * are as before.
+ * recorder_finish() - the last drain, with the pages that are still owned, and the last tables.
+ * Areas are removed from the folder, except those of live processes in `processes`, which are
+ * restored.
  */
 void recorder_finish(struct recorder *r, struct recorder_summary *sum);
 
@@ -91,7 +91,7 @@ void recorder_finish(struct recorder *r, struct recorder_summary *sum);
  */
 int recorder_living(struct recorder *r, int **pids);
 
-/* The tables of the member of process @pid (0: of any) as they are now; NULL none. Borrowed. */
+/* The current tables of the member of process @pid (0: of any); NULL: there is none. Borrowed. */
 const struct meta *recorder_meta(struct recorder *r, int pid);
 
 #endif

@@ -20,18 +20,21 @@ struct member {
 	const unsigned char *map;
 	uint64_t map_bytes;
 	struct meta *meta;
-	uint64_t publish_seq;	  /* of the buffer when it was drained last */
-	uint64_t meta_ns;	  /* when its tables were written */
-	uint64_t look_ns;	  /* when they were looked at for growth */
-	uint64_t active_ns;	  /* when it published last */
+	uint64_t publish_seq;	  /* of the buffer at the last drain */
+	uint64_t meta_ns;	  /* time of the last write of its tables */
+	uint64_t look_ns;	  /* time of the last check whether they have grown */
+	uint64_t active_ns;	  /* time of its last publication */
 	uint64_t *open;		  /* of each page, see recorder_turn.c; NULL: none yet */
-	struct area_done drained; /* pages that were written, where the buffer overwrites */
-	bool is_named;		  /* it ran before: its older records are not recorded */
-	bool has_our_session;	  /* it had none */
+	struct area_done drained; /* pages that were written, if the buffer overwrites */
+	bool is_named;		  /* of recorder_of.processes: its older records are left out */
+	bool has_our_session;	  /* it had no session before */
 	bool damaged;
 };
 
-/* A file that a member has analysed itself; it is kept when the recording is whole. */
+/*
+ * An object that a member has analysed itself; the result goes to the cache at the end
+ * (ways_cache.h).
+ */
 struct analysed {
 	char *path;
 	uint8_t id[AREA_BUILD_ID_MAX];
@@ -40,7 +43,7 @@ struct analysed {
 
 struct recorder {
 	struct recorder_of of;
-	uint64_t folder_ns; /* the folder's change that was scanned last; 0: to be scanned again */
+	uint64_t folder_ns; /* mtime of the folder at the last scan; 0: scan again */
 	struct spool_writer *spool;
 	struct member *members;
 	unsigned int nr_members, room;
@@ -61,28 +64,31 @@ struct recorder {
 	uint64_t begun_ns;
 	uint64_t open_bytes;	      /* of copies of open pages in the spool */
 	bool turn_counter;	      /* turn_stamp is of the counter */
-	uint64_t turn_ns, turn_stamp; /* when the last one was, and in clock units */
+	uint64_t turn_ns, turn_stamp; /* time of the last turn, in ns and in clock units */
 };
 
 #define TURN_EVERY_NS UINT64_C(100000000)
 
-/* Is a turn due? *@stamp: up to when it may come at most. Before folder and pages are looked at. */
+/*
+ * Is it time for a turn? *@stamp: upper limit of the turn's stamp. To be called before the folder
+ * and pages are read.
+ */
 bool turn_begins(struct recorder *r, uint64_t now, uint64_t *stamp);
 
 /*
- * The least stamp of a page that is still owned and not in the spool as it is, or @stamp. Before pages are
- * drained.
+ * The least stamp of an owned page that is not in the spool in its present state, or @stamp if that
+ * is less. To be called before pages are drained.
  */
 uint64_t turn_oldest(struct recorder *r, uint64_t stamp);
 
-/* Into the area. One that was cut is found out by the next look at it. */
+/* Write to the area. If the file was cut, the next read of it finds that. */
 void member_put(const struct member *m, const void *from, size_t bytes, uint64_t at);
 
-/* Report the error of a member once, fail_text(), and leave it alone. */
+/* Report the error of a member, fail_text(), once, and do not drain it any more. */
 void member_give_up(struct member *m);
 
 /*
- * member_drain() - write what it has published to the spool. @last: pages that are owned, too.
+ * member_drain() - write its published pages to the spool. @last: owned pages, too.
  * Return: true if a CPU's share was more than a quarter full.
  */
 bool member_drain(struct recorder *r, struct member *m, bool last);

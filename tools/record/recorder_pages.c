@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the pages of a member to the spool: see recorder_impl.h. Tests: tests/unit/reader/test_recorder.c,
- * tests/cli/test_record.py.
+ * Writes the pages of a member to the spool: see recorder_impl.h. Tests:
+ * tests/unit/reader/test_recorder.c, tests/cli/test_record.py.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "tools/base/time_ns.h"
 #include "tools/record/recorder_impl.h"
 
-#define DRAIN_AT_ONCE 500 /* pages between two hand-backs */
+#define DRAIN_AT_ONCE 500 /* pages that are written before they are freed */
 
 void member_put(const struct member *m, const void *from, size_t bytes, uint64_t at)
 {
@@ -30,7 +30,7 @@ void member_give_up(struct member *m)
 	m->damaged = true;
 }
 
-/* The numbers that move while the program runs: header, top buffer, CPUs. */
+/* Read the numbers that change while the program runs: header, top buffer, CPUs. */
 static int refresh(struct member *m)
 {
 	const struct area_header *h = &m->meta->head;
@@ -125,7 +125,7 @@ static size_t find_pages(struct recorder *r, struct member *m, uint32_t row, uns
 	return nr + nr_owned;
 }
 
-/* Set a run of descriptors to FREE. They are the reader's: no other process writes them. */
+/* Set a run of descriptors to FREE. Published ones belong to the reader, so only we write them. */
 static void free_pages(struct member *m, const struct published *found, size_t nr)
 {
 	const struct area_header *h = &m->meta->head;
@@ -155,7 +155,7 @@ static void bump_reader_gen(struct member *m)
 	}
 }
 
-/* Copies of pages that stay as they are, run by run. Return: 0 or -EFAULT with fail() set. */
+/* Copy pages that do not change, run by run. Return: 0 or -EFAULT with fail() set. */
 static int copy_runs(const struct member *m, const struct published *found, unsigned int nr,
 		     unsigned char *copies)
 {
@@ -170,7 +170,7 @@ static int copy_runs(const struct member *m, const struct published *found, unsi
 	return 0;
 }
 
-/* Copies of pages that may be overwritten meanwhile; those that were are left out. */
+/* Copy pages that may be overwritten meanwhile; those that were overwritten are left out. */
 static unsigned int copy_stable(struct member *m, struct published *found, unsigned int nr,
 				unsigned char *copies)
 {
@@ -193,7 +193,7 @@ static unsigned int copy_stable(struct member *m, struct published *found, unsig
 	return kept;
 }
 
-/* Of copies of pages: records from before the buffer was cleared. @c: their CPU. */
+/* Hide records from before the buffer was cleared in copies of pages. @c: their CPU. */
 static void hide_old(const struct member *m, const struct area_cpu *c,
 		     const struct published *found, unsigned int nr, unsigned char *copies)
 {
@@ -209,7 +209,7 @@ static void hide_old(const struct member *m, const struct area_cpu *c,
 static int write_pages(struct recorder *r, struct member *m, const struct area_cpu *c,
 		       struct published *found, unsigned int nr, bool overwrite)
 {
-	/* the kernel may read from the mapping: a file that shrinks is an error to it, no signal */
+	/* write() may read the mapping: if the file shrinks, it fails, without a signal */
 	bool copy = overwrite || m->is_named || !m->map || spool_reads_pages(r->spool);
 	struct spool_page pages[DRAIN_AT_ONCE];
 
@@ -255,10 +255,10 @@ bool member_drain(struct recorder *r, struct member *m, bool last)
 		m->active_ns = time_ns(CLOCK_MONOTONIC);
 	m->publish_seq = b->publish_seq;
 	overwrite = meta_overwrites(m->meta);
-	/* without the memory some pages may be there twice, which readers expect */
+	/* without this memory some pages may be written twice, which readers handle */
 	if (overwrite)
 		area_done_fit(&m->drained, m->meta);
-	/* of each CPU the one share, and then the other */
+	/* for each CPU one share, then the other */
 	for (uint32_t c = 2 * b->first_cpu; c < 2 * (b->first_cpu + b->nr_cpus); c++) {
 		const struct area_cpu *row = &m->meta->cpus[c / 2];
 		size_t nr = find_pages(r, m, c / 2, c % 2, last);

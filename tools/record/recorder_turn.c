@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Up to when the spool has all records, for what reads it while it is written: see
- * recorder_turns(). Costs, ten times a second, the descriptors of the pages in use, a few bytes of
- * each page that a thread owns, and a copy of each of these that began before the turn before and
- * has changed. Tests: tests/cli/test_record_live.py.
+ * Finds the time up to which the spool has all records, for a reader of the growing spool: see
+ * recorder_turns(). Ten times a second it reads the descriptors of the pages in use and a few bytes
+ * of each owned page, and copies owned pages that began before the last turn and have changed.
+ * Tests: tests/cli/test_record_live.py.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ void recorder_turns(struct recorder *r,
 }
 
 /*
- * Is what there is of an owned page in the spool now, where its records before a turn's stamp are wanted?
- * It is copied when it has changed. At most an eighth of the spool are copies.
+ * Copy an owned page to the spool if it has changed, for its records before a turn's stamp. At most
+ * an eighth of the spool are copies. Return: whether its present state is in the spool.
  */
 static bool put_open(struct recorder *r, struct member *m, uint32_t index)
 {
@@ -37,7 +37,7 @@ static bool put_open(struct recorder *r, struct member *m, uint32_t index)
 		return false;
 	if (head.commit > PAGE_BYTES)
 		head.commit = PAGE_BYTES;
-	/* without a record its turn has not come: no reader finds it */
+	/* a page without a record need not be copied */
 	if (head.commit <= PAGE_HEAD_BYTES || head.buffer)
 		return false;
 	if (!m->open)
@@ -118,8 +118,8 @@ bool turn_begins(struct recorder *r, uint64_t now, uint64_t *stamp)
 	if (!r->turn || now - r->turn_ns < TURN_EVERY_NS)
 		return false;
 	/*
-	 * the moment of the turn before: a thread that took a stamp just now may not have marked
-	 * its page yet
+	 * the time of the last turn: a thread that took a stamp just now may not have marked its
+	 * page yet
 	 */
 	*stamp = r->turn_counter == r->counter ? r->turn_stamp : 0;
 	r->turn_counter = r->counter;

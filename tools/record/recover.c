@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recording of a killed recorder: its spool, and the records in the areas of its processes that it had
- * not fetched yet. Reads alone; the areas stay. Tests: tests/cli/test_control.py.
+ * Opens the recording of a killed recorder: its spool, and the records in the areas of its
+ * processes that it had not drained yet. Areas are only read. Tests: tests/cli/test_control.py.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ static int add(struct paths *p, const char *dir, const char *name)
 	return 0;
 }
 
-/* All areas of processes in the folder of user @uid; of a folder that cannot be read none. */
+/* Add all areas in the folder of user @uid; none if the folder cannot be read. */
 static int list(struct paths *p, unsigned int uid)
 {
 	struct areas_dir dir;
@@ -63,7 +63,7 @@ static int list(struct paths *p, unsigned int uid)
 	return err;
 }
 
-/* The recorder's process id, which its spool has in its name; 0: it was given another name. */
+/* The PID of the recorder, from the name of its spool; 0: the file was renamed. */
 static int recorder_of(const char *spool)
 {
 	const char *at = strstr(spool, ".spool."), *more;
@@ -79,7 +79,7 @@ static int recorder_of(const char *spool)
 	return (int)pid;
 }
 
-/* `record -k` keeps the kernel's records in an instance, which stays until `clean`. */
+/* Note an instance of `record -k` with the kernel's records, which stays until `vestige clean`. */
 static void note_kernel(int recorder)
 {
 	char name[KERNEL_INSTANCE_BYTES];

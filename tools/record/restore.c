@@ -65,7 +65,7 @@ int restore_partial(const struct restore_options *o)
 	return err;
 }
 
-/* The CPU that the name's end says. Return: it, or -1. */
+/* The CPU number at the end of a name. Return: it, or -1. */
 static long cpu_of(const char *name)
 {
 	const char *at = strrchr(name, '.');
@@ -84,7 +84,10 @@ struct cpus {
 	uint32_t nr;
 };
 
-/* Return: a descriptor, which a pipe of that name does not hold up; or -errno with fail() set. */
+/*
+ * Open a regular file; a named pipe does not block. Return: a descriptor, or -errno with fail()
+ * set.
+ */
 static int open_regular(const char *name, uint64_t *bytes)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
@@ -166,7 +169,7 @@ static int read_head(struct dat_join *j)
 	return 0;
 }
 
-/* A partial file that was whole already gives a file in which the new pages are not found. */
+/* Check the result: if the partial file was complete already, the new pages are not found in it. */
 static int check_result(const char *path, const struct dat_join *j)
 {
 	struct dat_reader *d;
@@ -209,8 +212,8 @@ static uint64_t number(const uint8_t *at, unsigned int bytes, bool big)
 }
 
 /*
- * The pages of a CPU are the ring's own: each begins with its time and with how much of it is used,
- * and the times go up. Return: 0 or -EINVAL with fail() set.
+ * Check the pages of a CPU, which are sub-buffers: each begins with its time and its used bytes,
+ * and the times ascend. Return: 0 or -EINVAL with fail() set.
  */
 static int check_pages(const struct cpus *c, const struct dat_join *j)
 {
@@ -238,7 +241,10 @@ static int check_pages(const struct cpus *c, const struct dat_join *j)
 				return fail_errno(errno ? errno : EIO, "cannot read '%s'",
 						  c->names[i]);
 			ts = number(page, 8, big);
-			/* bits above say that records were lost; a head may say 8 for 4 */
+			/*
+			 * the upper bits flag lost records; a head may have 8 as the size of a long
+			 * that has 4 bytes
+			 */
 			used = number(page + 8, long_bytes, big) & SUBBUF_COMMIT_MASK;
 			if (used > j->page_bytes - 12 || ts < last)
 				return fail(EINVAL,
@@ -277,7 +283,7 @@ static int join(const struct restore_options *o, struct dat_join *j, const struc
 	return dat_file_commit(&to);
 }
 
-/* Of this machine, in memory until it is joined. */
+/* Write this machine's data to a file in memory. */
 static int open_machine(const struct restore_options *o, FILE **out)
 {
 	FILE *f = tmpfile();
