@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * blktrace's records, as the kernel writes them (include/uapi/linux/blktrace_api.h): 48 bytes and
- * a payload, in the byte order of the machine that recorded. A file NAME.blktrace.CPU holds those
+ * a payload, in the byte order of the recording machine. A file NAME.blktrace.CPU has the records
  * of one device and one CPU. Payloads are big-endian on every machine.
  */
 #ifndef VESTIGE_TOOLS_BLK_FORMAT_H

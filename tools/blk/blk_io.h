@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The I/O of one program by its files, its system calls and its functions. A request is in a call when
- * the thread that queued it (Q) was in that call at that time. blk_times.c collects the requests; the
- * caller of blk_times() looks into the program's recording and fills in the names (struct blk_program);
- * the tables are here. Requests of a kworker are write-back of data that a program wrote earlier: no
- * record says which program. Tests: tests/cli/test_blk_record.py.
+ * The I/O of one program by file, system call and function. A request belongs to a call if the
+ * thread that queued it (Q) was in that call at that time. blk_times.c collects the requests. The
+ * caller of blk_times() fills in the names from the program's recording (struct blk_program). The
+ * tables are made here. Requests of a kworker are write-back of data that a program wrote earlier;
+ * no record shows which program. Tests: tests/cli/test_blk_record.py.
  */
 #ifndef VESTIGE_TOOLS_BLK_IO_H
 #define VESTIGE_TOOLS_BLK_IO_H
@@ -38,7 +38,7 @@ struct blk_io {
 /* The program's own recording. */
 struct blk_program {
 	/*
-	 * Fill in `of`, `file`, `call` and `function` of requests, which are by time.
+	 * Fill in `of`, `file`, `call` and `function` of requests, which are sorted by time.
 	 * Return: 0 or -errno with fail() set.
 	 */
 	int (*find)(void *arg, struct blk_io *ios, size_t nr);
@@ -52,7 +52,7 @@ struct blk_ios {
 
 /* Print the tables, behind btt's. Return: 0 or -ENOMEM with fail() set. */
 int blk_ios_put(struct out *o, const struct blk_ios *ios);
-/* The same as the member "program" of an object that is open. */
+/* The same as JSON: the member "program" of the object that @j is in. */
 int blk_ios_json(struct json *j, const struct blk_ios *ios);
 
 #endif

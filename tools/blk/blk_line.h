@@ -15,7 +15,7 @@ struct blk_formats {
 	char *of[128];
 };
 
-/* What a line shows beside the record. */
+/* The data for a line that is not in the record. */
 struct blk_line {
 	const char *letters; /* of the action */
 	const char *name;    /* of the process; NULL: not known */
@@ -33,12 +33,15 @@ int blk_formats_all(struct blk_formats *f, const char *format);
 int blk_formats_one(struct blk_formats *f, const char *spec);
 void blk_formats_free(struct blk_formats *f);
 
-/* A line for the record: its letters, NULL where it is no line, and whether it shows the payload. */
+/*
+ * A struct for the record, with its letters (NULL: it has no line), and whether the payload is
+ * shown.
+ */
 struct blk_line blk_line_of(const struct blk_record *r);
 
 /*
  * blk_line_text() - the record without its time, CPU and process, as a line: "8,0 WS 64 + 8 [dd]".
- * Of @l: letters and name.
+ * @l: only letters and name are used.
  */
 void blk_line_text(struct out *o, const struct blk_record *r, const struct blk_line *l);
 

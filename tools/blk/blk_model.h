@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What btt keeps of a recording: blk_times.c collects it, blk_tables.c prints it. */
+/* The sums of a recording that btt prints: blk_times.c makes them, blk_tables.c prints them. */
 #ifndef VESTIGE_TOOLS_BLK_MODEL_H
 #define VESTIGE_TOOLS_BLK_MODEL_H
 
@@ -9,7 +9,7 @@
 
 #define BLK_NEVER UINT64_MAX
 
-/* From step to step. Device mapper and md have their own times, as btt has them. */
+/* Times from step to step. Device mapper and md have their own, as in btt. */
 enum blk_step {
 	Q2Q_DM,
 	Q2A_DM,
@@ -31,7 +31,7 @@ struct blk_sum {
 	uint64_t n, min, max, total;
 };
 
-/* Stretches of time without a long pause. */
+/* Ranges of time without a long pause. */
 struct blk_range {
 	uint64_t from_ns, to_ns;
 };
@@ -62,7 +62,7 @@ struct blk_queued {
 
 struct blk_device {
 	uint32_t device;
-	bool culling; /* nothing was queued yet: what there is began before the recording */
+	bool culling; /* no request was queued yet: present ones began before the recording */
 	struct blk_sum sums[BLK_STEPS], blocks;
 	struct blk_activity activity;
 	struct blk_seeks q_seeks, d_seeks;
@@ -128,14 +128,14 @@ struct blk_step_row {
 #define BLK_STEP_ROWS 14
 extern const struct blk_step_row blk_step_rows[BLK_STEP_ROWS];
 
-/* The devices that are asked for (-D), in turn; @d NULL: the first one. NULL: there are no more. */
+/* The requested device (-D) behind @d; @d NULL: the first one. Return: NULL: there are no more. */
 struct blk_device *blk_next_device(const struct blk_model *m, struct blk_device *d);
-/* Is a device asked for (-D)? */
+/* Is a device requested (-D)? */
 bool blk_is_device_asked(const struct blk_model *m, uint32_t device);
-/* Is a process of that name asked for (-e)? */
+/* Is a process of that name requested (-e)? */
 bool blk_is_program_asked(const struct blk_model *m, const char *name);
 
-/* How long requests were on their way; times in seconds, the share in percent. */
+/* The times during which requests were active; in seconds, the share in percent. */
 struct blk_live {
 	double act, pause; /* means */
 	double share;
@@ -146,7 +146,9 @@ struct blk_live blk_live_of(const struct blk_ranges *r);
 #define BLK_SHARES 5
 extern const enum blk_step blk_shares[BLK_SHARES];
 
-/* The end of the recording, before the tables: processes are by name, plugs end. */
+/*
+ * Call it at the end of the recording, before the tables: sorts processes by name, and ends plugs.
+ */
 void blk_model_end(struct blk_model *m);
 
 /* Print all tables: as btt's text, or as JSON. Return: 0 or -errno with fail() set. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blkparse's work: a recording of blktrace as lines, sums, or one merged file. */
+/* As blkparse: prints a recording of blktrace as lines or sums, or merges it to one file. */
 #ifndef VESTIGE_TOOLS_BLK_PARSE_H
 #define VESTIGE_TOOLS_BLK_PARSE_H
 
@@ -14,12 +14,12 @@ struct blk_parse {
 	uint64_t from_ns, to_ns; /* of the time that is shown; to_ns 0: to the end */
 	const char *merged;	 /* write the records to this file; NULL */
 	bool no_text, quiet, processes, by_name, times;
-	bool json;	  /* the sums alone, as JSON */
+	bool json;	  /* only the sums, as JSON */
 	bool messages;	  /* also those with a control group, which blkparse 1.2.0 leaves out */
 	bool no_messages; /* none in the merged file */
 };
 
-/* Print it on @o. Return: 0 or -errno with fail() set. */
+/* Print the recording to @o. Return: 0 or -errno with fail() set. */
 int blk_parse(const struct blk_parse *p, struct out *o);
 
 #endif

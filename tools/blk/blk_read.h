@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blktrace's recordings, read: the files NAME.blktrace.CPU of some devices, merged by time; or one
- * stream of records (a pipe of `blktrace -o -`, a file of `blkparse -d`). Either byte order.
- * Times are from the first record on. A file is read in batches, and notes (names of processes,
- * the time of day) count from when their batch is read, as blkparse has it. Files are not trusted:
- * a record that is none ends its file with a note. Tests: tests/cli/test_blk.py, tests/fuzz.
+ * Reads recordings of blktrace: the files NAME.blktrace.CPU of some devices, merged by time; or one
+ * stream of records (a pipe of `blktrace -o -`, a file of `blkparse -d`). Either byte order. Times
+ * count from the first record. A file is read in batches, and notes (names of processes, the time
+ * of day) are valid from the reading of their batch on, as in blkparse. Files are untrusted: an
+ * invalid record ends its file with a message. Tests: tests/cli/test_blk.py, tests/fuzz.
  */
 #ifndef VESTIGE_TOOLS_BLK_READ_H
 #define VESTIGE_TOOLS_BLK_READ_H
@@ -24,9 +24,9 @@ struct blk_input {
 /*
  * blk_reader_open() - open recordings.
  * @folder: before each name; NULL: none. @names: NAME, NAME.blktrace.CPU, or for one stream its
- * file; a single "-" is stdin. @messages: those with a control group are records; else they are
- * notes, as blkparse 1.2.0 has it. @note: is called for each note when it is read, also from here;
- * NULL. Return: 0 or -errno with fail() set; -ENOENT no file of a name.
+ * file; a single "-" is stdin. @messages: messages with a control group are records; else they are
+ * notes, as in blkparse 1.2.0. @note: called for each note when it is read, also during this call;
+ * NULL: not. Return: 0 or -errno with fail() set; -ENOENT: a name has no file.
  */
 int blk_reader_open(const char *folder, const char *const *names, unsigned int nr, bool messages,
 		    void (*note)(void *arg, const struct blk_record *rec), void *arg,
@@ -35,13 +35,14 @@ void blk_reader_close(struct blk_reader *r); /* NULL: nothing */
 
 /*
  * blk_reader_next() - the next record that is no note (messages are records).
- * @input: its place in the list of inputs; of a stream, by device. @rec: valid until the next call.
+ * @input: its index in the list of inputs; in a stream, of its device. @rec: valid until the next
+ * call.
  * Return: 1; 0 at the end; -errno with fail() set.
  */
 int blk_reader_next(struct blk_reader *r, unsigned int *input, struct blk_record *rec);
 
 const struct blk_input *blk_reader_inputs(const struct blk_reader *r, unsigned int *nr);
-/* Names of files that were opened, in that order. */
+/* The name of the @i-th opened file, in the order of opening. */
 const char *blk_reader_file(const struct blk_reader *r, unsigned int i);
 
 /* The process's name; NULL: it is not known (yet). */
@@ -52,7 +53,7 @@ int blk_reader_add_name(struct blk_reader *r, uint32_t pid, const char *comm, un
 uint64_t blk_reader_zero(const struct blk_reader *r);
 /* The time of day of time 0. Return: false if the recording has none; *out is then 0. */
 bool blk_reader_start(const struct blk_reader *r, struct timespec *out);
-/* Records missing by their numbers, and how often some are; of streams. */
+/* For a stream: gaps in the sequence numbers of records, and how many records are missing. */
 void blk_reader_skips(const struct blk_reader *r, unsigned int input, uint64_t *gaps,
 		      uint64_t *records);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Distances between requests of a device, counted, as btt has them. The shape of its tree decides
- * which of equal modes comes first and what it calls the median.
+ * Counts the distances between requests of a device, as btt does. The shape of btt's tree decides
+ * which of equal modes comes first, and which distance it prints as the median.
  */
 #ifndef VESTIGE_TOOLS_BLK_SEEKS_H
 #define VESTIGE_TOOLS_BLK_SEEKS_H
@@ -25,12 +25,15 @@ struct blk_modes {
 	uint64_t n; /* how often each was */
 };
 
-/* @absolute: always from the end of the last. Return: 0 or -errno with fail() set. */
+/*
+ * Add a request. @absolute: measure always from the end of the last one. Return: 0 or -errno with
+ * fail() set.
+ */
 int blk_seeks_add(struct blk_seeks *s, uint64_t sector, uint64_t end, bool absolute);
 void blk_seeks_free(struct blk_seeks *s);
-/* A distance that half of all have; 0: there is none. This is what btt prints as the median. */
+/* A distance that half of all requests have; 0: there is none. btt prints this as the median. */
 int64_t blk_seeks_median(const struct blk_seeks *s);
-/* The commonest distances, in btt's order. Return: 0 or -errno with fail() set. */
+/* The most frequent distances, in btt's order. Return: 0 or -errno with fail() set. */
 int blk_seeks_modes(const struct blk_seeks *s, struct blk_modes *m);
 
 #endif

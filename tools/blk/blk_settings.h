@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of the kernel that `blk record` sets, and what was in them before. */
+/* Files of the kernel that `blk record` writes, and their old contents. */
 #ifndef VESTIGE_TOOLS_BLK_SETTINGS_H
 #define VESTIGE_TOOLS_BLK_SETTINGS_H
 
@@ -15,7 +15,7 @@ int blk_settings_read(const char *path, char *text, size_t room);
 /* Write a file of the kernel. Return: the same. */
 int blk_settings_write(const char *path, const char *text);
 
-/* Return: 0; -EBUSY with fail() set: another recorder has them. */
+/* Begin, with a lock. Return: 0; -errno with fail() set: -EBUSY: another recorder runs. */
 int blk_settings_begin(struct blk_settings **out);
 /*
  * blk_settings_set() - write @value to a file of the kernel; blk_settings_end() writes @before.
@@ -25,7 +25,7 @@ int blk_settings_set(struct blk_settings *s, const char *path, const char *value
 		     const char *before);
 /* Make an instance of the tracing folder; blk_settings_end() removes it. Return: the same. */
 int blk_settings_instance(struct blk_settings *s, const char *path);
-/* Put all back, the last one first. Return: 0 or the first error. NULL: nothing. */
+/* Restore all files, the last one first. Return: 0 or the first error. NULL: nothing. */
 int blk_settings_end(struct blk_settings *s);
 /* See blk_record_clean(). */
 int blk_settings_clean(bool dry, void (*report)(const char *path));

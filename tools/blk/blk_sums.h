@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What blkparse sums up of a recording: requests and bytes by CPU, device and process, the depth of
+ * blkparse's sums of a recording: requests and bytes by CPU, device and process, the depth of
  * queues, and the times between the steps of a request. Tests: tests/cli/test_blk.py.
  */
 #ifndef VESTIGE_TOOLS_BLK_SUMS_H
@@ -13,16 +13,16 @@
 struct blk_sums;
 
 /*
- * blk_sums_new() - @times: the steps of requests are followed. @by_name: processes of one name are
- * one. @by_process: there are sums of processes. Return: NULL with fail() set.
+ * blk_sums_new() - begin. @times: follow the steps of requests. @by_process: make sums by process.
+ * @by_name: processes of the same name have one sum. Return: NULL with fail() set: no memory.
  */
 struct blk_sums *blk_sums_new(bool times, bool by_process, bool by_name);
 void blk_sums_free(struct blk_sums *s);
 
 /*
- * blk_sums_seen() - a record of @input and @cpu was read, if it is shown or not. It comes before
- * all others for this record. Return: 0 or -errno with fail() set. blk_sums_reached() - it is in
- * the stretch of time that is shown.
+ * blk_sums_seen() - call it first for each record that is read, also if it is not shown. Return: 0
+ * or -errno with fail() set. blk_sums_reached() - call it if the record is in the range of time
+ * that is shown.
  */
 int blk_sums_seen(struct blk_sums *s, unsigned int input, unsigned int cpu);
 void blk_sums_reached(struct blk_sums *s, unsigned int input, uint64_t time_ns);
