@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code that the formats of calls share: the file, the loop from records to calls or to their tree,
- * and the names. A format is one file with two or three functions and its row in exporter.c.
+ * Shared by the formats of calls: the file, the loop from records to calls or to their tree, and
+ * the names. A format is one file with two or three functions, and a row in exporter.c.
  *
- * Names go out as the view shows them (--demangle). Times are nanoseconds of the trace's clock, or
- * its units where it counts something else.
+ * Names are written as the view shows them (--demangle). Times are nanoseconds of the trace's
+ * clock, or the clock's units if it does not count nanoseconds.
  */
 #ifndef VESTIGE_TOOLS_CALL_EXPORT_H
 #define VESTIGE_TOOLS_CALL_EXPORT_H
@@ -31,17 +31,17 @@ struct call_export {
 	const struct call_format *format;
 	const struct export_options *opt;
 	const char *path;
-	char *part_path; /* of the file that is written, where there are several; else NULL */
+	char *part_path; /* of the current file, if there are several; else NULL */
 	unsigned int nr_parts;
 	struct stack_homes homes;
 };
 
-/* How a format writes each call by itself, with little memory. Each may be NULL. */
+/* The functions of a format that writes calls one by one, with little memory. Each may be NULL. */
 struct call_format {
 	size_t own_bytes; /* of ->own, zeros at first */
 	/* Return: 0 or -errno with fail() set. */
 	int (*begin)(struct call_export *x);
-	/* A call begins that the view shows, as far as that is known without its length. */
+	/* The begin of a call that the view shows, as far as that is known without its length. */
 	void (*enter)(struct call_export *x, const struct call *call,
 		      const struct call_function *fn);
 	/*
@@ -74,20 +74,22 @@ int call_export_each(const char *path, const struct export_options *opt,
 int call_export_tree(const char *path, const struct export_options *opt,
 		     void (*put)(struct call_export *x, const struct call_tree *t));
 
-/* The name of the buffer that a call or another record is of, "" the top one. Borrowed. */
+/* The name of the buffer of a call or of another record, "" the top one. Borrowed. */
 const char *call_export_buffer(const struct call_export *x, const struct call *call);
 const char *call_export_record_buffer(const struct call_export *x, const struct record *rec);
 
 /* The function's name, or its address as 0x...: @buf holds that. */
 #define CALL_NAME_BYTES 24
 const char *call_export_name(const struct call_function *fn, char buf[CALL_NAME_BYTES]);
-/* Its object; of the program itself the name of the first traced process. Borrowed. */
+/*
+ * The object of a function; for the program itself the name of the first traced process. Borrowed.
+ */
 const char *call_export_object(const struct view *v, const struct call_function *fn);
 
 /*
- * call_export_track() - the row of a picture on which a call lies. Calls of one row nest. A thread
- * and each other stack that it ran on (a coroutine's, a signal handler's) have rows of their own;
- * a thread's own stack is the one of its first call. Of call_export_each().
+ * call_export_track() - the track of a call in a picture. Calls of one track nest. A thread and
+ * each other stack that it ran on (a coroutine's, a signal handler's) have tracks of their own; a
+ * thread's own stack is the one of its first call. Only with call_export_each().
  * Return: its number in the process: the thread's id, or above INT32_MAX a stack's number.
  */
 uint64_t call_export_track(const struct call_export *x, const struct call *call);

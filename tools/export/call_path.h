@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The way from a thread to a node of a call tree, for formats that name whole stacks. */
+/* The path from a thread to a node of a call tree, for formats that write whole stacks. */
 #ifndef VESTIGE_TOOLS_CALL_PATH_H
 #define VESTIGE_TOOLS_CALL_PATH_H
 
@@ -12,7 +12,10 @@ struct call_path {
 	size_t nr, room;
 };
 
-/* Make it node @i's, of a tree by thread. Return: 0 or -ENOMEM with fail() set; it is empty then. */
+/*
+ * Set it to the path of node @i of a tree by thread. Return: 0; -ENOMEM with fail() set, and it is
+ * empty.
+ */
 int call_path_of(struct call_path *p, const struct call_tree *t, uint32_t i);
 void call_path_free(struct call_path *p);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's events as CTF has them: each field of a format as an integer, a string or a
- * sequence, both in the metadata and in the stream. Fields have an underscore before their names,
- * which readers take off: a name may then be a word of the metadata's language.
+ * Converts the kernel's events to CTF: each field of a format is an integer, a string or a
+ * sequence, both in the metadata and in the stream. Names of fields begin with an underscore, which
+ * readers remove; so a name may be a keyword of the metadata's language.
  */
 #ifndef VESTIGE_TOOLS_CTF_EVENTS_H
 #define VESTIGE_TOOLS_CTF_EVENTS_H
@@ -19,7 +19,7 @@ struct tep_event;
 struct ctf_bytes {
 	unsigned char *bytes;
 	size_t nr, room;
-	int err; /* -ENOMEM: it is not whole */
+	int err; /* -ENOMEM: it is incomplete */
 };
 
 void ctf_put(struct ctf_bytes *b, const void *bytes, size_t nr);

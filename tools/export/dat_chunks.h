@@ -3,8 +3,8 @@
  * A CPU's sub-buffers on their way into a trace.dat: chunks of whole sub-buffers, compressed by as
  * many threads as there are CPUs to spare and written in order.
  *
- * The thread that fills chunks (the producer) never waits idly: when all chunks are under way, it
- * compresses one itself. Without threads (none could be had) all works as before, by one.
+ * The thread that fills chunks (the producer) never idles: when all chunks are in use, it
+ * compresses one itself. If no thread can be created, it does all the work.
  */
 #ifndef VESTIGE_TOOLS_DAT_CHUNKS_H
 #define VESTIGE_TOOLS_DAT_CHUNKS_H
@@ -24,43 +24,43 @@ ZSTD_CCtx *chunks_zstd(int level);
 /*
  * @fd: where to write, by position.
  * @bytes: of a full chunk.
- * @zstd_level: 1..19, each chunk then has a head of two words, its sizes; 0: stored as it is.
+ * @zstd_level: 1..19: each chunk then has a head of two words, its sizes; 0: stored uncompressed.
  * Return: it, to be freed with chunks_free(), or NULL if memory is short.
  */
 struct chunks *chunks_new(int fd, uint32_t bytes, int zstd_level);
 void chunks_free(struct chunks *c);
 
-/* Where the next chunk goes, and a count of chunks from zero. Only after chunks_flush(). */
+/* Set the offset of the next chunk, and count chunks from zero again. Only after chunks_flush(). */
 void chunks_start(struct chunks *c, uint64_t offset);
 
 /* Room for a chunk, the same until chunks_put(); NULL when writing has failed. */
 unsigned char *chunks_get(struct chunks *c);
 
-/* Hand over the first @bytes of the room. Return: 0 or -errno, without fail(). */
+/* Pass on the first @bytes of that room. Return: 0 or -errno, without fail(). */
 int chunks_put(struct chunks *c, uint32_t bytes);
 
 /*
- * chunks_swap() - hand over the first @bytes of a chunk that was filled elsewhere.
+ * chunks_swap() - pass on the first @bytes of a chunk that was filled in the caller's memory.
  * @own: the chunk, malloced with the size passed to chunks_new(); set to other memory of that size,
- * which is the caller's from then on, also after an error.
+ * which the caller owns then, also after an error.
  * Return: as chunks_put().
  */
 int chunks_swap(struct chunks *c, unsigned char **own, uint32_t bytes);
 
 /*
- * chunks_note() - from now on remember each chunk that is put by @tag and its size.
+ * chunks_note() - from now on remember the size of each chunk, with @tag.
  */
 void chunks_note(struct chunks *c, uint32_t tag);
 
 /*
- * chunks_of_calls() - chunks are packed by dat_pack.h, where that can. Before the first chunk, with
- * a level of zstd.
+ * chunks_of_calls() - compress chunks by dat_pack.h, if it supports them. Before the first chunk,
+ * with a level of zstd.
  */
 void chunks_of_calls(struct chunks *c);
 
 /*
- * chunks_apart() - chunks of @tag go to a place of their own: @fd, from @offset on. Before the
- * first chunk; chunks_offset() is of the others alone.
+ * chunks_apart() - write chunks of @tag elsewhere: to @fd, from @offset on. Before the first chunk;
+ * chunks_offset() then counts only the others.
  */
 void chunks_apart(struct chunks *c, uint32_t tag, int fd, uint64_t offset);
 
@@ -73,8 +73,8 @@ struct chunk_note {
 const struct chunk_note *chunks_notes(const struct chunks *c, size_t *nr);
 
 /*
- * End the threads and begin new ones, which have the caller's priority, where others called so far.
- * Waits for what they are at.
+ * chunks_new_workers() - replace the threads by new ones with the priority of the calling thread.
+ * Waits for the current work of the old ones.
  */
 void chunks_new_workers(struct chunks *c);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one table of the events that a trace.dat of ours can hold: a row for each. */
+/* The table of all events that a trace.dat of ours can have: a row for each. */
 #ifndef VESTIGE_TOOLS_DAT_EVENTS_H
 #define VESTIGE_TOOLS_DAT_EVENTS_H
 
@@ -9,7 +9,10 @@
 
 #include "tools/reader/reader.h"
 
-/* An event's data must fit a sub-buffer, with a loss's count and its own head beside it. */
+/*
+ * The limit of an event's data: it must fit in a sub-buffer, with its head and a count of lost
+ * records.
+ */
 #define DAT_EVENT_MAX 4048u
 
 /* Files whose records have arguments and results have other forms of some events. */
@@ -41,8 +44,9 @@ const struct dat_event *dat_event_of(uint8_t kind, bool values);
 
 /*
  * funcgraph_entry and funcgraph_exit of a file of plain calls, none deeper than DAT_COMPACT_DEPTH,
- * on stacks with numbers to DAT_COMPACT_STACK: the kernel's fields as small as they may be, stack
- * and how. overrun is 0 always, and lies where common_preempt_count is, which is 0, too.
+ * on stacks with numbers up to DAT_COMPACT_STACK: the kernel's fields in their least sizes, and the
+ * fields stack and how. overrun is always 0; its offset is that of common_preempt_count, which is
+ * 0, too.
  */
 #define DAT_COMPACT_ENTRY_BYTES 20u
 #define DAT_COMPACT_EXIT_BYTES	36u

@@ -13,11 +13,11 @@
 #include "tools/export/dat_write.h"
 
 struct dat_graph_runs {
-	const struct dat_file *file; /* that is written, for fail() */
+	const struct dat_file *file; /* the output, for fail() */
 	struct reader *r;
 	const struct dat_options *opt;
 	struct subbuf_writer *pages; /* a CPU each, not ended */
-	bool learn; /* read all once before, to know how deep each stack was at first */
+	bool learn; /* read all records once before, to find the initial depth of each stack */
 	/* results */
 	uint64_t events;
 	bool missed;		   /* see graph_events_missed() */
@@ -30,24 +30,26 @@ struct dat_graph_runs {
 
 enum dat_graph_end {
 	DAT_GRAPH_DONE,
-	DAT_GRAPH_LEARN, /* stacks were deeper at first: begin again with `learn` */
-	DAT_GRAPH_HALF,	 /* a step was stopped: another one goes on */
+	DAT_GRAPH_LEARN, /* stacks were deeper at the start: begin again with `learn` */
+	DAT_GRAPH_HALF,	 /* a step was stopped: another one continues it */
 	DAT_GRAPH_OTHER, /* a record without columns, or a call without room in the compact form */
 };
 
 /*
- * dat_graph_runs() - the events of all calls, in the compact form of dat_events.h, into the pages.
- * Return: enum dat_graph_end, of which the last two leave pages and reader anywhere; -errno with
- * fail() set.
+ * dat_graph_runs() - write the events of all calls, in the compact form of dat_events.h, to the
+ * pages.
+ * Return: enum dat_graph_end; after the last two the position of pages and reader is undefined;
+ * -errno with fail() set.
  */
 int dat_graph_runs(struct dat_graph_runs *g);
 
 /*
- * The same in steps, of a reader that gets more records: begin, steps with all that it has each, the
- * end. A step's results are as if it were the last one. After it and before the next one, another
- * reader may go on, dat_graph_runs_go_on(), with as many CPUs, at the same place. @stop: ends a step
- * between two runs when it is set; may be NULL. Return: as
- * dat_graph_runs(), of dat_graph_runs_begin() 0 or -errno.
+ * The same in steps, for a reader that gets more records: begin, then steps, each for all records
+ * that it has then, then the end. Each step sets the results as if it were the last one. Between
+ * two steps dat_graph_runs_go_on() may replace the reader by one with the same number of CPUs at
+ * the same position.
+ * @stop: when it is set, a step ends between two runs; may be NULL. Return: as dat_graph_runs();
+ * dat_graph_runs_begin(): 0 or -errno.
  */
 int dat_graph_runs_begin(struct dat_graph_runs *g);
 int dat_graph_runs_step(struct dat_graph_runs *g, const atomic_bool *stop);

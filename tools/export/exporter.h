@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The formats that a recording can be written in: one file and one row each. */
+/* The formats in which a recording can be written: one file and one row each. */
 #ifndef VESTIGE_TOOLS_EXPORTER_H
 #define VESTIGE_TOOLS_EXPORTER_H
 
@@ -17,17 +17,17 @@ struct export_options {
 	bool plain;		   /* without parts that only vestige reads */
 	const struct exporter *to; /* whose write() has this */
 	struct reader *kernel;	   /* the kernel's records, for a trace.dat; NULL */
-	/*
-	 * Of a trace.dat, see struct dat_options. r->further is written, too, without these.
-	 */
+	/* For a trace.dat, see struct dat_options. r->further is written, too, in any case. */
 	const char *name;
 	const struct dat_more *more;
 	unsigned int nr_more;
-	struct dat_live *live; /* what is encoded already, for a trace.dat; NULL */
+	struct dat_live *live; /* for a trace.dat: the part that is encoded already; NULL */
 	struct view *view;     /* of the reader, for of_calls formats; NULL for others */
-	uint64_t
-		part_bytes; /* with `splits`: the size at which a file is full; 0: there is one file */
-	/* Of a format of calls: has the text in place of @path. Return: 0 or -errno. NULL: there is none. */
+	uint64_t part_bytes;   /* with `splits`: the size at which a file is full; 0: one file */
+	/*
+	 * For a format of calls: gets the text, which is not written to @path then. Return: 0 or
+	 * -errno. NULL: none.
+	 */
 	int (*sink)(void *arg, const char *text, size_t bytes);
 	void *sink_arg;
 	/* Called now and then with the amount done, of about @total; NULL none. */
@@ -39,23 +39,23 @@ struct exporter {
 	const char *name;	 /* of `vestige convert --to NAME` */
 	const char *help;	 /* one line */
 	const char *suffixes[3]; /* of a file that has this format, unless --to says otherwise */
-	bool of_calls; /* writes the calls that opt->view shows, to stdout too ("-"); others write all, to a file */
+	bool of_calls; /* writes the calls that opt->view shows, also to stdout ("-"); others write all records to a file */
 	/*
 	 * Write all records of @r; it is read to its end.
 	 * @path: replaced when the new file is complete. Return: 0 or -errno with fail() set.
 	 */
 	int (*write)(const char *path, struct reader *r, const struct export_options *opt);
-	bool splits;	/* knows part_bytes */
-	bool is_folder; /* @path is a folder, which must not be there, or be empty */
+	bool splits;	/* supports part_bytes */
+	bool is_folder; /* @path is a folder, which must not exist or be empty */
 };
 
-/* All of them; the first is what `vestige record` makes. The last has no name. */
+/* All formats; the first is the one of `vestige record`. The last has no name. */
 extern const struct exporter exporters[];
 
-/* The one of that name, or whose suffix it is without the dot; NULL: there is none. */
+/* The format of that name, or with that suffix (without the dot); NULL: there is none. */
 const struct exporter *exporter_find(const char *name);
 
-/* The one whose suffix @path has, the longest if it has several; NULL: none has. */
+/* The format whose suffix @path has, by the longest suffix; NULL: there is none. */
 const struct exporter *exporter_of_path(const char *path);
 
 /* The suffix of @e that @path has; "": none. */

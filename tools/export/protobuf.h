@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages of Protocol Buffers, as far as exports need them (the encoding is documented at
- * protobuf.dev/programming-guides/encoding): numbers, texts, messages within messages. A message is
- * put together in memory; its parts are put into others when they are complete.
+ * Encodes messages of Protocol Buffers, as far as exports need it (documented at
+ * protobuf.dev/programming-guides/encoding): numbers, texts, nested messages. A message is made in
+ * memory; a nested message is made by itself and then added to the outer one.
  */
 #ifndef VESTIGE_TOOLS_PROTOBUF_H
 #define VESTIGE_TOOLS_PROTOBUF_H
@@ -14,7 +14,7 @@
 struct protobuf {
 	unsigned char *bytes;
 	size_t nr, room;
-	int err; /* -ENOMEM: it is not whole */
+	int err; /* -ENOMEM: it is incomplete */
 };
 
 void protobuf_free(struct protobuf *p);
@@ -29,7 +29,7 @@ void protobuf_fixed64(struct protobuf *p, unsigned int field, uint64_t v);
 void protobuf_text(struct protobuf *p, unsigned int field, const char *text);
 /* ... of a message type: what @part holds. */
 void protobuf_message(struct protobuf *p, unsigned int field, const struct protobuf *part);
-/* One element of a packed field, into the part that becomes it by protobuf_message(). */
+/* Add one element of a packed field to @p, which is then added by protobuf_message(). */
 void protobuf_packed(struct protobuf *p, uint64_t v);
 
 #endif

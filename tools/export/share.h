@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording that may be given to others: calls by name, time and thread, and nothing that the program worked on. */
+/*
+ * Makes a recording that can be given to others: calls by name, time and thread, without any data
+ * of the program.
+ */
 #ifndef VESTIGE_TOOLS_SHARE_H
 #define VESTIGE_TOOLS_SHARE_H
 
@@ -8,7 +11,7 @@
 
 struct share_counts {
 	uint64_t calls;	 /* that begin, and functions */
-	uint64_t values; /* of those, with arguments or a result */
+	uint64_t values; /* calls with arguments or a result */
 	uint64_t events, prints;
 	uint64_t further;	 /* records of other buffers */
 	uint64_t lost;		 /* RECORD_LOST_UNKNOWN: not known */
@@ -20,14 +23,14 @@ struct share_counts {
 
 /*
  * share() - write @output, a trace.dat, of the calls of @input.
- * @v: wish.from, wish.to and wish.tids choose; from and to may count from the first record.
- * @before, @after: set to what both files hold; the latter is read from the written file.
- * Return: 0 or -errno with fail() set: ENODATA where no call is left; @output is as it was then.
+ * @v: only wish.from, wish.to and wish.tids are used; from and to may count from the first record.
+ * @before, @after: get the contents of both files; the latter is read from the written file.
+ * Return: 0; -errno with fail() set, and @output is unchanged: ENODATA: no call is left.
  */
 int share(const char *input, const char *output, struct view *v, struct share_counts *before,
 	  struct share_counts *after);
 
-/* share_print() - both as a table. */
+/* share_print() - print both as a table. */
 void share_print(struct out *o, const struct share_counts *before,
 		 const struct share_counts *after);
 
