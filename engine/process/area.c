@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The area's file: its name, its folder, its header; strings and status lines in it. Owns the file
- * and its mapping; area_layout.c has the tables, ring/ the ring in it. Runs in the constructor. A
- * fork's child inherits the mapping and must not write to it: it makes an area of its own. Tests:
- * tests/engine/fire/leftovers, full.
+ * The area's file: its name, its folder, its header, and the strings and status lines in it. Owns
+ * the file and its mapping; area_layout.c has the tables, ring/ the ring in it. Runs in the
+ * constructor. A fork's child inherits the mapping and must not write to it: it makes an area of
+ * its own. Tests: tests/engine/fire/leftovers, full.
  */
 #include "engine/process/area_impl.h"
 
@@ -23,10 +23,10 @@
 
 struct area_header *area;
 
-struct area_config area_made; /* for the children, and for instances */
+struct area_config area_made; /* for areas of children and instances */
 static char area_path[AREA_PATH_BYTES];
 
-/* The name in it may hold any characters. */
+/* The process's name in the file may contain any character. */
 int area_read_stat(const char *path, struct proc_stat *stat)
 {
 	char text[1024];
@@ -58,7 +58,7 @@ int area_read_stat(const char *path, struct proc_stat *stat)
 	return 0;
 }
 
-/* 0 where /proc cannot be read. */
+/* The process's start time; 0: /proc cannot be read. */
 static uint64_t read_start_time(void)
 {
 	struct proc_stat stat;
@@ -66,7 +66,7 @@ static uint64_t read_start_time(void)
 	return area_read_stat("/proc/self/stat", &stat) ? 0 : stat.start_time;
 }
 
-/* The inode of a namespace of ours; 0 where /proc cannot be read. */
+/* The inode of a namespace of this process; 0: /proc cannot be read. */
 static uint32_t namespace_of(const char *path)
 {
 	struct stat st;
@@ -76,7 +76,7 @@ static uint32_t namespace_of(const char *path)
 		       : (uint32_t)st.st_ino;
 }
 
-/* AT_RANDOM's bytes seed the stack protector: show a mixture that does not give them away. */
+/* AT_RANDOM's bytes seed the stack protector, so show a mixture that does not reveal them. */
 static void make_image_id(uint8_t id[16])
 {
 	const uint8_t *random = (const uint8_t *)getauxval(AT_RANDOM);
@@ -110,8 +110,8 @@ static int getcwd_into(struct seq_buf *s)
 }
 
 /*
- * The folder must be ours alone, and a folder; it is made if it is not there. @is_default: anyone may
- * have laid a link at that name. The tools say why there is no area (tools/target/no_area.c).
+ * Check that the folder is a folder and ours alone; make it if it does not exist. @is_default: any
+ * user may have put a link there. The tools report why there is no area (tools/target/no_area.c).
  */
 static int check_dir(const char *dir, int is_default)
 {
@@ -192,7 +192,7 @@ int area_create(const struct area_config *config)
 
 	seq_init(&path, area_path, sizeof(area_path) - 1);
 	if (config->dir) {
-		/* absolute: a child may have another working directory */
+		/* an absolute path: a child may have another working directory */
 		if (config->dir[0] != '/' && getcwd_into(&path) < 0)
 			return -ENOENT;
 		seq_puts(&path, config->dir);
@@ -227,7 +227,9 @@ int area_create(const struct area_config *config)
 	if (err)
 		sys_unlink(area_path);
 	area_made = *config;
-	/* programs that set their title write over the environment that names the folder */
+	/*
+	 * the program may have overwritten the environment, which names the folder, with its title
+	 */
 	if (area_made.dir)
 		area_made.dir = made_dir;
 	return err;
@@ -248,7 +250,7 @@ void area_remove(void)
 	area_unlink(area_path);
 }
 
-static int folder = -1, folder_of; /* the thread */
+static int folder = -1, folder_of; /* folder_of: the thread that has the descriptor */
 
 int area_unlink(const char *path)
 {
@@ -306,7 +308,7 @@ void area_status(const char *what, const char *name, int err)
 	}
 	line[s.len++] = '\n';
 	/*
-	 * other threads may add lines too: each has its own place, with memory behind it
+	 * other threads may add lines too: each gets a place of its own, with memory behind it
 	 */
 	at = __atomic_load_n(&t->count, __ATOMIC_RELAXED);
 	do {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The area of this process: the shared file through which the outside sees it (abi/area.h).
- * Everything here runs in the constructor or in the agent, never in a hook, unless it says so.
+ * The area of this process: the shared file through which the tools see it (abi/area.h). All
+ * functions run in the constructor or in the agent, never in a hook, unless their comment says
+ * otherwise.
  */
 #ifndef VESTIGE_PROCESS_AREA_H
 #define VESTIGE_PROCESS_AREA_H
@@ -9,82 +10,82 @@
 #include "abi/area.h"
 #include "abi/page.h"
 
-/* NULL while there is none: the engine is asleep. */
+/* NULL: there is no area, and the engine does nothing. */
 extern struct area_header *area;
 
 struct area_config {
 	const char *dir;     /* VESTIGE_DIR, or NULL for the default */
 	const char *session; /* VESTIGE_SESSION, or NULL */
 	uint32_t nr_cpus;    /* possible CPUs */
-	uint32_t cpu_pages;  /* pages a CPU of the top buffer */
-	uint32_t cpu_room;   /* pages to which it can grow; at least cpu_pages */
+	uint32_t cpu_pages;  /* pages of each CPU in the top instance's buffer */
+	uint32_t cpu_room;   /* pages to which a CPU's share can grow; at least cpu_pages */
 	uint32_t snapshot;   /* 1: there is room for a second share of pages */
 	uint32_t hist_room;  /* pieces of AREA_HIST_ROOM */
 	enum area_clock_id clock;
 };
 
 /*
- * area_create() - create, map and lay out the area; its top buffer has no memory behind its pages.
- * Return: 0; -EEXIST if another engine of this program image has one already; -ENOSPC, -EACCES,
- * -EPERM (the folder is not ours alone) and what open() and mmap() say. Nothing is left behind
- * then.
+ * area_create() - create, map and lay out the area; the pages of its top buffer have no memory yet.
+ * Return: 0; -EEXIST: another engine of this image has an area already; -ENOSPC; -EACCES; -EPERM:
+ * the folder is not ours alone; -errno of open() and mmap(). After an error nothing is left behind.
  */
 int area_create(const struct area_config *config);
 
 /*
- * area_before_fork() - save the rows with which a child's areas begin, under the tree's lock and
- * the heap's.
- * Return: 0 or -ENOMEM. area_after_fork() - it is not needed any more, in the parent or the child.
+ * area_before_fork() - save the rows with which a child's areas begin. Under the tree lock and the
+ * heap's lock. Return: 0 or -ENOMEM. area_after_fork() - free them, in the parent or the child.
  */
 int area_before_fork(void);
 void area_after_fork(void);
 
-/* In a fork's child: a row of its parent's table as it was at the fork; NULL: there was none. */
+/* In a fork's child: a row of the parent's table as it was at the fork; NULL: it did not exist. */
 const void *area_kept_row(const struct area_header *parent, enum area_table_id id, uint32_t row);
 
 /*
- * area_fork() - in a fork's child: an area of its own, with the parent's tables of objects,
- * functions and strings, instead of the parent's.
- * @old_area: the parent's, for area_unmap().
- * Return: 0, or -errno: there is no area then, and the parent's stays mapped.
+ * area_fork() - in a fork's child: replace the parent's area by one of its own, with the parent's
+ * tables of objects, functions and strings. @old_area: the parent's, for area_unmap(). Return: 0;
+ * -errno: there is no area, and the parent's stays mapped.
  */
 int area_fork(struct area_header **old_area);
 /*
- * area_unmap() - the parent's area is out of the child's reach.
- * @used: the child may still touch it, because a handler that had interrupted a writer forked: then
- * private memory, which no reader sees, takes its place.
+ * area_unmap() - unmap the parent's area in the child. @used: the child may still access it,
+ * because a handler forked that had interrupted a writer. Then private memory, which no reader
+ * sees, replaces it.
  */
 void area_unmap(struct area_header *old_area, int used);
 
 /*
- * area_cpu_reach() - let the first @pages of a CPU's share, with their descriptors, be used.
- * @head: the process's area, or an instance's.
- * Return: 0; -ENOMEM: it has no room for them; -ENOSPC the file system is full.
+ * area_cpu_reach() - back the first @pages of a CPU's share, with their descriptors. @head: the
+ * process's area, or an instance's. Return: 0; -ENOMEM: the share has no room for them; -ENOSPC:
+ * the file system is full.
  */
 int area_cpu_reach(struct area_header *head, uint32_t cpu, uint32_t pages);
 
-/* The same of a CPU's share that writers leave, from its beginning. -ENOMEM: there is no second
- * one. */
+/*
+ * As area_cpu_reach(), for the CPU's share that writers do not use now. -ENOMEM: there is no second
+ * share.
+ */
 int area_cpu_reach_spare(struct area_header *head, uint32_t cpu, uint32_t pages);
 
 /*
- * area_add_instance() - one more area, of an instance of this process, beside the process's own.
+ * area_add_instance() - make an area for an instance of this process, beside the process's own.
  * @name: not empty, without `/`, shorter than AREA_INSTANCE_BYTES. Its tables are as
- * area_sync_instance() makes them; its buffer has no memory, and the size that the process's had at
- * start. Return: 0 and the mapping in *@head; -ENAMETOOLONG, -ENOMEM, -ENOSPC and what open() says.
+ * area_sync_instance() makes them. Its buffer has no memory, and the initial size of the process's
+ * buffer. Return: 0 and the mapping in *@head; -ENAMETOOLONG, -ENOMEM, -ENOSPC, or -errno of
+ * open().
  */
 int area_add_instance(const char *name, struct area_header **head);
 
 /*
- * area_fork_instance() - in a fork's child, whose process has its area: one of its own for an
- * instance that it had in its parent. @parent: the area there. Return: as area_add_instance().
+ * area_fork_instance() - in a fork's child that has its own area: make an area for an instance of
+ * the parent. @parent: the parent's area of that instance. Return: as area_add_instance().
  */
 int area_fork_instance(const struct area_header *parent, struct area_header **head);
 
-/* Bring an instance's objects, functions and strings up to date with the process's. */
+/* Update an instance's objects, functions and strings from the process's. */
 void area_sync_instance(struct area_header *head);
 
-/* Its file goes; @unmap: its memory too. */
+/* Remove an instance's file; @unmap: also unmap it. */
 void area_drop_instance(struct area_header *head, int unmap);
 
 /* The path of the area's file. */
@@ -92,11 +93,12 @@ const char *area_file(void);
 
 /*
  * Whether the area is this process's, and not its parent's after vfork() or clone(). A thread that
- * may not ask decides by the ring's state after fork(). There must be an area. Any context.
+ * may make no system call decides by the ring's state after fork(). There must be an area. Any
+ * context.
  */
 int area_is_own(void);
 
-/* Remove the file; the mapping stays. */
+/* Remove the area's file; the mapping stays. */
 void area_remove(void);
 
 /*
@@ -106,22 +108,22 @@ void area_remove(void);
 int area_unlink(const char *path);
 
 /*
- * Open the area's folder for all later area_unlink() of this thread, which has a table of
- * descriptors of its own: the program may leave the folder by chroot(). @keep: 0: no more. One
- * thread in the process.
+ * Open the area's folder for all later area_unlink() of this thread, which must have a descriptor
+ * table of its own: the program may leave the folder by chroot(). @keep: 0: close it. One thread in
+ * the process.
  */
 void area_keep_folder(int keep);
 
 /*
- * area_reserve() - make sure that @count entries of a table have memory.
- * Return: 0, -ENOSPC (the table or the file system is full).
+ * area_reserve() - make sure that the first @count entries of a table have memory. Return: 0;
+ * -ENOSPC: the table or the file system is full.
  */
 int area_reserve(enum area_table_id id, uint32_t count);
 
-/* The same in an instance's area. */
+/* As area_reserve(), in an instance's area. */
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count);
 
-/* The same for the stack tracer's table. */
+/* As area_reserve(), for struct area_stack. */
 int area_reserve_stack(void);
 
 static inline struct area_stack *area_stack(void)
@@ -129,7 +131,7 @@ static inline struct area_stack *area_stack(void)
 	return (struct area_stack *)((uint8_t *)area + area->stack_offset);
 }
 
-/* The same for the call trace of a fatal signal. */
+/* As area_reserve(), for struct area_oops. */
 int area_reserve_oops(void);
 
 static inline struct area_oops *area_oops(void)
@@ -165,20 +167,22 @@ static inline struct area_function *area_function_in(const struct area_header *h
 	return area_entry_in(head, AREA_FUNCTIONS, i);
 }
 
-/* Keep a string; the offset of an equal or of the new one, 0 (the empty string) if there is no
- * room. */
+/*
+ * Store a string. Return: its offset, or that of an equal string; 0 (the empty string): there is no
+ * room.
+ */
 uint32_t area_string(const char *s);
 const char *area_string_at(uint32_t offset);
 
 /*
- * area_status() - add a line to vestige_status: something was refused, and why. @what: the line's
- * beginning; @name: its subject, or NULL; @err: a -errno to add, or 0.
+ * area_status() - add a line to vestige_status: something was refused, and why. @what: the
+ * beginning of the line. @name: its subject, or NULL. @err: a -errno to add, or 0.
  */
 void area_status(const char *what, const char *name, int err);
 
 /*
- * area_check_file_limit() - whether a file of memory may have @bytes: a larger one than RLIMIT_FSIZE
- * would cost the program a SIGXFSZ. Return: 0 or -EFBIG.
+ * area_check_file_limit() - whether a file in memory may have @bytes: beyond RLIMIT_FSIZE the
+ * program would get a SIGXFSZ. Return: 0 or -EFBIG.
  */
 int area_check_file_limit(uint64_t bytes);
 

@@ -42,7 +42,7 @@ static int copy_descs_of(int fd, uint32_t first, uint32_t nr)
 			  (uint64_t)nr * t->entry_bytes);
 }
 
-/* Only each CPU's quota: the pages between have no memory, and must not get any. */
+/* Copy only each CPU's quota: the pages between have no memory, and must not get any. */
 static int copy_quotas(int fd, int (*copy)(int fd, uint32_t first, uint32_t nr))
 {
 	uint32_t i;

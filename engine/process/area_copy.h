@@ -3,10 +3,10 @@
 #define VESTIGE_PROCESS_AREA_COPY_H
 
 /*
- * snapshot_to_file() - copy the area, as it is, to a file that every reader takes for an area.
- * @path: is created, 0600; it must not exist.
- * Recording goes on meanwhile: a page that is taken during the copy may be lost from it.
- * Return: 0 or -errno: -EEXIST, -ENOSPC (the unfinished file is removed) ... Not from a handler.
+ * snapshot_to_file() - copy the area to a file that every reader accepts as an area. @path: is
+ * created with mode 0600; it must not exist. Recording goes on meanwhile: a page that is taken
+ * during the copy may be missing. Return: 0 or -errno: -EEXIST, -ENOSPC (the unfinished file is
+ * removed) ... Not from a handler.
  */
 int snapshot_to_file(const char *path);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See area_dead.h. A process that ends by itself removes an area that holds nothing
- * (control/boot.c). One that is killed cannot, so processes that start or end later do. Owns
- * nothing: all state is in the folder. Its time of access is the earliest time of the next sweep. A
- * lock on it says that a sweep is under way. The mode of a file says that its process was found
- * dead, so each dead process is looked for once.
+ * See area_dead.h. A process that ends by itself removes its area if it has nothing to read
+ * (control/boot.c). A killed process cannot, so processes that start or end later do it. Owns
+ * nothing: all state is in the folder. The folder's access time is the earliest time of the next
+ * sweep. A lock on it means that a sweep is running. A bit in a file's mode means that its process
+ * was found dead, so each dead process is looked up once.
  *
- * Pid and start time, which count in their namespaces, say which process is dead: an area names its
- * own. Files are of the same user, and still nothing in them is trusted: they are read by pread(),
- * never mapped. fork: nothing is called in a child. Costs: bench "start-up". Tests:
- * tests/engine/fire/leftovers.
+ * Pid and start time, which are those of their namespaces, show which process is dead; an area
+ * names its namespaces. The files belong to the same user, and still nothing in them is trusted:
+ * they are read by pread(), never mapped. fork: nothing is called in a child. Costs: bench
+ * "start-up". Tests: tests/engine/fire/leftovers.
  */
 #include "engine/process/area_dead.h"
 
@@ -28,10 +28,10 @@
 
 #define MAX_CPUS     8192u
 #define MAX_HISTS    1024u
-#define SHARE	     20 /* a sweep that took t is the last one for 20 t */
+#define SHARE	     20 /* a sweep that took t is followed by a pause of 20 t */
 #define MAX_PAUSE_NS UINT64_C(10000000000)
 #define UNFILLED_NS                                                                                \
-	UINT64_C(60000000000) /* by then an engine has filled in its file, or it has died */
+	UINT64_C(60000000000) /* after that time an engine has filled in its file, or has died */
 #define NR_OLDEST  32u
 #define MAX_ROUNDS 8u
 #define NAME_BYTES (48 + AREA_INSTANCE_BYTES)
@@ -47,7 +47,7 @@ static_assert(sizeof(struct area_buffer) >= sizeof(struct area_cpu) &&
 		      sizeof(struct area_buffer) >= offsetof(struct area_stack, frames),
 	      "room for any row that is looked at");
 
-/* @n bytes at @offset; NULL: they are not there. */
+/* Get @n bytes at @offset; NULL: they do not exist. */
 static const void *look_at(struct look *l, uint64_t offset, size_t n)
 {
 	if (l->mapped)
@@ -89,7 +89,7 @@ static int holds(struct look *l, const struct area_header *head)
 		if (!hist || hist->event)
 			return 1;
 	}
-	/* touching a mapped page that was never used would allocate memory */
+	/* reading a mapped page that was never used would allocate memory */
 	stack = head->stack_offset && !l->mapped
 			? look_at(l, head->stack_offset, offsetof(struct area_stack, frames))
 			: NULL;
@@ -128,7 +128,7 @@ struct file {
 struct sweep {
 	int dir;
 	struct kept kept;
-	uint64_t nr_files, bytes;      /* of the dead ones that hold something */
+	uint64_t nr_files, bytes;      /* of dead processes, with something to read */
 	struct file oldest[NR_OLDEST]; /* the oldest first */
 	uint32_t nr_oldest;
 	uint64_t now_ns;
@@ -142,7 +142,7 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* Decimal digits at *@p, of which there is one at least. Return: 0 or -EINVAL. */
+/* Read decimal digits at *@p, at least one. Return: 0 or -EINVAL. */
 static int take_number(const char **p, uint64_t *v)
 {
 	const char *s = *p;
@@ -155,7 +155,7 @@ static int take_number(const char **p, uint64_t *v)
 	return 0;
 }
 
-/* PID.START, and what comes behind it. Return: 0; -EINVAL: it is another name. */
+/* Parse PID.START; *@rest: what follows. Return: 0; -EINVAL: another kind of name. */
 static int parse(const char *name, uint64_t *pid, uint64_t *start, const char **rest)
 {
 	const char *p = name;
@@ -172,7 +172,10 @@ static int is_there(int pid)
 	return arch_syscall(SYS_kill, pid, 0, 0, 0, 0, 0) != -ESRCH;
 }
 
-/* By its number in our namespace. If it cannot be found out, the process counts as alive. */
+/*
+ * Whether the process lives, by its id in our namespace. If that cannot be found out, it counts as
+ * alive.
+ */
 static int is_alive(uint64_t pid, uint64_t start)
 {
 	struct proc_stat stat;
@@ -188,7 +191,7 @@ static int is_alive(uint64_t pid, uint64_t start)
 	path[s.len] = 0;
 	if (area_read_stat(path, &stat))
 		return 1;
-	/* a zombie of many threads is a first one that has ended before the others */
+	/* a zombie with several threads is only a main thread that has ended before the others */
 	return stat.start_time == start && (stat.state != 'Z' || stat.nr_threads > 1);
 }
 
@@ -208,8 +211,7 @@ static void unlink_socket(const struct sweep *s, const char *name)
 }
 
 /*
- * An area of a session that is being recorded is left to its recorder, which fetches it after the
- * process's end.
+ * The recorder of a session fetches an area after the process's end, so such an area is left to it.
  */
 int area_has_recorder(const struct area_header *head)
 {
@@ -221,7 +223,7 @@ int area_has_recorder(const struct area_header *head)
 	return !take_number(&p, &pid) && *p == '-' && pid && pid <= INT32_MAX && is_there((int)pid);
 }
 
-/* The oldest NR_OLDEST areas of dead processes that hold something. */
+/* Insert an area of a dead process, with something to read, into the list of the oldest. */
 static void put_oldest(struct sweep *s, const char *name, const struct stat *st)
 {
 	uint64_t changed = (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec;
@@ -238,8 +240,8 @@ static void put_oldest(struct sweep *s, const char *name, const struct stat *st)
 }
 
 /*
- * Judge the area of a process that is not found here, so is dead if it was of our namespaces.
- * Return: 1 the area stays and counts; 0: it was removed, or it cannot be judged here.
+ * Decide about the area of a process that was not found, which is dead if it was of our namespaces.
+ * Return: 1: the area stays and counts; 0: it was removed, or nothing can be decided here.
  */
 static int judge(struct sweep *s, const char *name, const struct stat *st, int fd)
 {
@@ -264,7 +266,7 @@ static int judge(struct sweep *s, const char *name, const struct stat *st, int f
 	return !arch_syscall(SYS_fchmod, fd, (st->st_mode & 0777) | KEPT_FOUND_DEAD, 0, 0, 0, 0);
 }
 
-/* Of a dead process. @rest: what its name has behind PID.START. */
+/* A file of a dead process. @rest: what its name has behind PID.START. */
 static void look_at_file(struct sweep *s, const char *name, const char *rest)
 {
 	char process[NAME_BYTES];
@@ -275,7 +277,7 @@ static void look_at_file(struct sweep *s, const char *name, const char *rest)
 	if (stat_at(s->dir, name, &st))
 		return;
 	if (str_equal(rest, AGENT_SUFFIX)) {
-		/* no tool can find the process of a socket without an area */
+		/* a socket without an area: no tool can find its process */
 		if (S_ISSOCK(st.st_mode) && stat_at(s->dir, process, &st) == -ENOENT)
 			sys_unlink_at(s->dir, name);
 		return;
@@ -296,7 +298,7 @@ static void look_at_file(struct sweep *s, const char *name, const char *rest)
 	}
 	s->nr_files++;
 	s->bytes += (uint64_t)st.st_blocks * 512;
-	/* an instance's goes with its process's */
+	/* an instance's area is removed with its process's */
 	if (!*rest || stat_at(s->dir, process, &st) == -ENOENT)
 		put_oldest(s, name, &st);
 }
@@ -325,7 +327,7 @@ static int open_kept(const struct sweep *s, int flags)
 				 flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600, 0, 0);
 }
 
-/* The limit that was set, or the default. */
+/* Read the limits that were set, or use the defaults. */
 static void read_kept(struct sweep *s)
 {
 	int fd = open_kept(s, O_RDONLY);
@@ -340,7 +342,7 @@ static void read_kept(struct sweep *s)
 		sys_close(fd);
 }
 
-/* The limit in this file system, now. */
+/* Compute the limits for this file system, now. */
 static void set_limits(struct sweep *s, uint64_t *max_files, uint64_t *max_bytes)
 {
 	struct statfs fs;
@@ -370,7 +372,7 @@ static void count_removed(struct sweep *s, uint64_t files, uint64_t bytes)
 	sys_close(fd);
 }
 
-/* A line in vestige_status of the process that removed them. */
+/* Add a line to vestige_status of the process that removed them. */
 static void say_removed(uint64_t files, uint64_t bytes)
 {
 	char text[128];
@@ -385,7 +387,7 @@ static void say_removed(uint64_t files, uint64_t bytes)
 	area_status("the oldest areas of dead processes were removed", text, 0);
 }
 
-/* The oldest go while there are too many. Return: whether the folder has to be read again. */
+/* Remove the oldest while there are too many. Return: whether the folder must be read again. */
 static int remove_oldest(struct sweep *s, uint64_t max_files, uint64_t max_bytes)
 {
 	uint64_t files = 0, bytes = 0;
@@ -396,7 +398,7 @@ static int remove_oldest(struct sweep *s, uint64_t max_files, uint64_t max_bytes
 
 		if (s->nr_files <= max_files && s->bytes <= max_bytes)
 			break;
-		/* the last process that died is kept, however large */
+		/* the area of the last process that died is kept, however large */
 		if (s->nr_files == 1 && max_files && max_bytes)
 			break;
 		if (sys_unlink_at(s->dir, f->name))
@@ -431,7 +433,7 @@ static void sweep(int dir)
 	}
 }
 
-/* A descriptor of the folder. */
+/* Open the folder. Return: a descriptor or -errno. */
 static int open_folder(void)
 {
 	char path[AREA_PATH_BYTES];
@@ -440,7 +442,7 @@ static int open_folder(void)
 	return sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
-/* The time of access is ahead of now while the last sweep is to be the last one. */
+/* Whether a sweep is due: the access time is in the future during the pause after a sweep. */
 static int is_due(int dir)
 {
 	uint64_t now = now_ns(CLOCK_REALTIME), next;
@@ -469,7 +471,7 @@ void areas_sweep(void)
 	uint64_t begin = now_ns(CLOCK_MONOTONIC);
 	int dir;
 
-	/* without /proc it is not known whether a process is dead */
+	/* without /proc nothing shows whether a process is dead */
 	if (!area->start_time || !area->pid_ns)
 		return;
 	dir = open_folder();
@@ -478,7 +480,7 @@ void areas_sweep(void)
 	if (is_due(dir) && !arch_syscall(SYS_flock, dir, LOCK_EX | LOCK_NB, 0, 0, 0, 0)) {
 		sweep(dir);
 		set_next(dir, now_ns(CLOCK_MONOTONIC) - begin);
-		/* a child that another thread forks meanwhile has the descriptor, too */
+		/* a child that another thread forks meanwhile also has the descriptor */
 		arch_syscall(SYS_flock, dir, LOCK_UN, 0, 0, 0, 0);
 	}
 	sys_close(dir);

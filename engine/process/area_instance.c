@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The areas of instances: PID.STARTTIME@NAME beside the process's own, with the same format and the
- * same ids of objects and functions, so that each reads by itself. The tables of objects and
- * functions are copied when the instance is made and again when objects come or go; a function's
- * `filter` is the instance's own; `enabled` and `callbacks` are in the process's area alone. Runs
- * under the tree's lock. fork: see area_fork_instance(). Costs: 16 bytes a function. Tests:
+ * same ids of objects and functions, so that each can be read by itself. The tables of objects and
+ * functions are copied when the instance is made, and again when objects come or go. A function's
+ * `filter` is the instance's own; `enabled` and `callbacks` are in the process's area alone. Under
+ * the tree lock. fork: see area_fork_instance(). Costs: 16 bytes for each function. Tests:
  * tests/engine/fire/instances.
  */
 #include "engine/process/area_impl.h"
@@ -29,7 +29,9 @@ static int make_path(char *path, size_t bytes, const char *name)
 	return s.lost ? -ENAMETOOLONG : 0;
 }
 
-/* A file of that name was left by an image that exec replaced: nothing else makes one. */
+/*
+ * Create the file. An existing one was left by an image that exec replaced; nothing else makes one.
+ */
 static int create(const char *path)
 {
 	int fd = -EEXIST, tries;
@@ -42,7 +44,7 @@ static int create(const char *path)
 	return fd;
 }
 
-/* Rows from @from to @to. Return: 0 or -ENOSPC. */
+/* Copy rows from @from to @to. Return: 0 or -ENOSPC. */
 static int copy_rows(struct area_header *head, enum area_table_id id, uint32_t from, uint32_t to)
 {
 	const struct area_table *t = AREA_TABLE(area, id);
@@ -59,7 +61,7 @@ static void publish_rows(struct area_header *head, enum area_table_id id, uint32
 	__atomic_store_n(&AREA_TABLE(head, id)->count, count, __ATOMIC_RELEASE);
 }
 
-/* How many rows the process's area has; asked once, as another thread may add some. */
+/* How many rows the process's area has; read once, as another thread may add some. */
 static uint32_t count_of(enum area_table_id id)
 {
 	return __atomic_load_n(&AREA_TABLE(area, id)->count, __ATOMIC_ACQUIRE);
@@ -72,7 +74,7 @@ void area_sync_instance(struct area_header *head)
 						   AREA_PRINTKS};
 	uint32_t i, f, nr_objects = count_of(AREA_OBJECTS);
 
-	/* a reader that finds an object finds its path and its functions too */
+	/* in this order a reader that finds an object also finds its path and its functions */
 	for (i = 0; i < ARRAY_SIZE(grown); i++) {
 		uint32_t had = AREA_TABLE(head, grown[i])->count, count = count_of(grown[i]);
 
@@ -104,7 +106,7 @@ static int make_area(const char *path, const struct area_config *config, struct 
 	return err;
 }
 
-/* The area of an instance of that name, with nothing in it. */
+/* Make the area of an instance of that name, which is empty. */
 static int make_instance(const char *name, struct area_header **head)
 {
 	struct area_header h = {
@@ -127,7 +129,7 @@ static int make_instance(const char *name, struct area_header **head)
 	str_copy(h.instance, sizeof(h.instance), name);
 	err = make_area(path, &config, &h, head);
 	if (err == -ENOMEM || err == -EFBIG) {
-		/* where address space or file size is limited: without room to grow */
+		/* address space or file size is limited: make it without room to grow */
 		config.cpu_room = config.cpu_pages;
 		config.snapshot = 0;
 		config.hist_room = 0;
@@ -175,7 +177,10 @@ void area_drop_instance(struct area_header *head, int unmap)
 		sys_munmap(head, head->file_bytes);
 }
 
-/* Call @what for each in @folder whose name is @file and the mark. Return: the sum. */
+/*
+ * Call @what for each file in @folder whose name is @file and the mark. Return: the sum of its
+ * results.
+ */
 static uint32_t each_instance(int folder, const char *file,
 			      uint32_t (*what)(int folder, const char *name, const void *arg),
 			      const void *arg)
@@ -208,7 +213,7 @@ uint32_t area_unlink_instances(int folder, const char *file)
 	return each_instance(folder, file, unlink_one, NULL);
 }
 
-/* The same for the instances of our area. */
+/* As each_instance(), for the instances of our own area. */
 static uint32_t each_replaced(uint32_t (*what)(int folder, const char *name, const void *arg),
 			      const void *arg)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the tables of an area are, and the memory behind them. Memory is put behind a range before
- * it is used (sys_back), so a full /dev/shm is an error and not SIGBUS. Control context, or the
- * constructor; area_reserve*() in any. fork: see area.c. Tests: tests/engine/fire/full.
+ * The places of an area's tables, and the memory behind them. A range gets memory before it is used
+ * (sys_back), so a full /dev/shm is an error and not a SIGBUS. Control context, or the constructor;
+ * area_reserve*() in any context. fork: see area.c. Tests: tests/engine/fire/full.
  */
 #include "engine/process/area_impl.h"
 
@@ -16,7 +16,7 @@
 #include "engine/base/mem.h"
 
 static uint64_t backed[AREA_NR_TABLES]; /* bytes of the process's own area that have memory */
-static int backing_fd = -1; /* before Linux 5.14 memory can only be had through the file */
+static int backing_fd = -1; /* before Linux 5.14 memory must be allocated through the file */
 
 static const struct {
 	uint32_t entry_bytes;
@@ -51,13 +51,13 @@ static uint64_t page_up(uint64_t v)
 	return (v + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* The CPUs' first shares, then their second ones. */
+/* The number of pages: the CPUs' first shares, then their second ones. */
 static uint32_t nr_page_places(const struct area_config *config)
 {
 	return config->nr_cpus * config->cpu_room * (config->snapshot ? 2 : 1);
 }
 
-/* Offsets of all tables, the pages behind them; the size of the file. */
+/* Compute the offsets of all tables and of the pages behind them. Return: the size of the file. */
 uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 {
 	uint64_t at = PAGE_BYTES;
@@ -108,7 +108,7 @@ int area_back_table(struct area_header *head, enum area_table_id id, uint64_t fr
 	if (head == area && to <= load_relaxed(&backed[id]))
 		return 0;
 	err = back_range(head, AREA_TABLE(head, id)->offset + from, to - from);
-	/* two threads at once: the lower value is as good */
+	/* if two threads store it at once, the lower value is as good */
 	if (!err && head == area)
 		store_relaxed(&backed[id], page_up(to));
 	return err;
@@ -117,7 +117,7 @@ int area_back_table(struct area_header *head, enum area_table_id id, uint64_t fr
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count)
 {
 	const struct area_table *t = AREA_TABLE(head, id);
-	/* read once: hits and vestige_status add rows at any moment */
+	/* read it once: hits and vestige_status may add rows at any moment */
 	uint32_t from = __atomic_load_n(&t->count, __ATOMIC_RELAXED);
 
 	if (count > t->capacity)
@@ -143,7 +143,7 @@ int area_reserve(enum area_table_id id, uint32_t count)
 	return area_reserve_in(area, id, count);
 }
 
-/* Pages that no CPU may use yet are not to be touched: mlockall() would give them memory. */
+/* Pages that no CPU may use yet must be inaccessible: mlockall() would give them memory. */
 static int reach(struct area_header *h, uint32_t index, uint32_t from, uint32_t to)
 {
 	const struct area_table *t = &h->tables[AREA_PAGES];
@@ -246,8 +246,9 @@ int area_check_file_limit(uint64_t bytes)
 }
 
 /*
- * Under mlockall(MCL_FUTURE) the kernel gives a new mapping all of its memory at once, unless it may
- * not be accessed. When it may, a shared one gets a page when that is touched. Return: as sys_mmap().
+ * Under mlockall(MCL_FUTURE) the kernel gives a new mapping all of its memory at once, unless it is
+ * inaccessible. If it is made accessible later, a shared mapping gets a page only when that is
+ * touched. Return: as sys_mmap().
  */
 static long map_sparsely(int fd, uint64_t bytes)
 {

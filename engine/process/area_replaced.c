@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file of our area's name that is there already: the area of the image that exec replaced, or of
- * another engine in this process. Constructor context. fork: not called in a child. Tests:
+ * A file with the name of our area exists: the area of the image that exec replaced, or of another
+ * engine in this process. Constructor context. fork: not called in a child. Tests:
  * tests/engine/fire/leftovers.
  */
 #include "engine/process/area_impl.h"
@@ -16,7 +16,10 @@
 #define FEW_REPLACED 8u
 #define MAX_TRIES    64u
 
-/* Another engine of this image was first: add to its vestige_status that we are here, asleep. */
+/*
+ * Another engine of this image was first: add a line to its vestige_status that this one does
+ * nothing.
+ */
 static void note_in_first(const struct area_header *head)
 {
 	static const char line[] = "another engine in this process sleeps: this one was first\n";
@@ -35,10 +38,10 @@ static void note_in_first(const struct area_header *head)
 
 /*
  * Keep the area of the image that exec replaced, if it has records that no reader has taken. It
- * becomes the area of a dead process; its name says that the process began some ticks earlier (the
- * first such name that is free). `vestige record` has the file open and needs no name. Instances
- * with records are kept, too. A session makes its instances anew, so there an image with instances
- * leaves nothing. Return: 0, or -errno: the area has to be removed.
+ * becomes the area of a dead process: its name gets a slightly earlier start time (the first free
+ * one). `vestige record` has the file open and needs no name. Instances with records are kept, too.
+ * A session makes its instances anew, so there an image with instances leaves nothing. Return: 0;
+ * -errno: the area must be removed.
  */
 static int keep_replaced(const struct area_header *head, int fd)
 {
@@ -57,7 +60,7 @@ static int keep_replaced(const struct area_header *head, int fd)
 	     !(head->nr_instances && area_replaced_instances_hold())))
 		return -ENODATA;
 	for (i = 1; i <= MAX_TRIES && err; i++) {
-		/* the first few in turn; then anywhere, so that thousands cost little each */
+		/* the first few one by one; then at random, so that thousands cost little each */
 		ticks = i <= FEW_REPLACED ? i
 					  : head->image_id[i % 16] +
 						    256u * (head->image_id[(i + 1) % 16] % 16u) + i;
@@ -79,7 +82,10 @@ static int keep_replaced(const struct area_header *head, int fd)
 	return err;
 }
 
-/* Remove the socket of the agent that exec ended. Ours may never get to take the name over. */
+/*
+ * Remove the socket of the agent that exec ended; this process may never make a socket of that
+ * name.
+ */
 static void drop_replaced_socket(void)
 {
 	char path[AREA_PATH_BYTES + sizeof(AGENT_SUFFIX)];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which clock, and how its units relate to CLOCK_MONOTONIC: pairs of both, taken at start and at
- * exit (the recorder takes more), between which readers interpolate. A pair is {stamp, mono, stamp}
- * with the smallest bracket of many tries, so a preemption between the reads does not count.
- * Nothing for fork. Tests: tests/unit/reader/test_clock.c.
+ * Which clock is used, and how its units relate to CLOCK_MONOTONIC: by pairs of both, taken at the
+ * start and at exit (the recorder takes more), between which readers interpolate. A pair is {stamp,
+ * mono, stamp} with the smallest bracket of many tries, so a preemption between the reads does not
+ * count. Nothing for fork. Tests: tests/unit/reader/test_clock.c.
  */
 #include "engine/process/clock.h"
 
@@ -17,7 +17,7 @@
 #include "engine/ring/ring.h"
 
 #define TRIES	 200
-#define NS_SHIFT 20 /* a unit is measured over 2^NS_SHIFT ns */
+#define NS_SHIFT 20 /* a unit's length is computed over 2^NS_SHIFT ns */
 
 static int makes_calls;
 
@@ -29,7 +29,7 @@ enum area_clock_id clock_choose(void)
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	long n;
 
-	/* no /sys here: the processor's word must do */
+	/* without /sys: rely on what the processor reports */
 	if (fd < 0)
 		return arch_clock_invariant() ? AREA_CLOCK_TSC : AREA_CLOCK_MONO;
 	n = sys_read(fd, text, sizeof(text) - 1);

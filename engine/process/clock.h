@@ -4,7 +4,7 @@
 
 #include "abi/area.h"
 
-/* Which clock stamps records here: the TSC where the kernel itself relies on it. */
+/* Choose the clock of this process's stamps: the TSC if the kernel itself relies on it. */
 enum area_clock_id clock_choose(void);
 
 /*
@@ -13,21 +13,24 @@ enum area_clock_id clock_choose(void);
  */
 int clock_makes_calls(void);
 
-/* clock_from_ns() - the same time in the area's clock, by the pairs so far. Normal context. */
+/*
+ * clock_from_ns() - convert CLOCK_MONOTONIC @ns to the area's clock, by the pairs so far. Normal
+ * context.
+ */
 uint64_t clock_from_ns(uint64_t ns);
 
 /*
- * clock_unit_ns() - ns that a unit of the area's clock takes, << 32, by the pairs so far. Normal
- * context.
+ * clock_unit_ns() - the length of a unit of the area's clock in ns << 32, by the pairs so far.
+ * Normal context.
  */
 uint64_t clock_unit_ns(void);
 
-/* clock_offset() - ns by which the clock @id is ahead of CLOCK_MONOTONIC now. Normal context. */
+/* clock_offset() - the difference of clock @id from CLOCK_MONOTONIC now, in ns. Normal context. */
 int64_t clock_offset(int id);
 
 /*
- * clock_add_pair() - add one moment on both clocks to AREA_CLOCKS: the best of a few hundred
- * bracketed readings, about 10 us. Constructor and destructor context.
+ * clock_add_pair() - add a pair to AREA_CLOCKS: the best of a few hundred bracketed reads, about 10
+ * us. Constructor and destructor context.
  */
 void clock_add_pair(void);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See eh_frame.h. Knows the DWARF rules that compilers and libc use for the stack pointer, the
- * frame pointer and the return address; any other rule is EH_NONE. Tables are read where the loader
- * put them, each read within its object.
+ * See eh_frame.h. It knows the DWARF rules that compilers and libc use for the stack pointer, the
+ * frame pointer and the return address; any other rule becomes EH_NONE. Tables are read where the
+ * loader put them, each read within its object.
  *
- * Owns the cache. A word of it holds the instruction's address mixed with its rule, so two threads
- * that write at once cannot leave a wrong rule. dlclose() makes all of it invalid. A handler may
- * look at the list of objects while dlopen() adds to it: the objects of its own frames are there
- * and stay. fork: the child has the same tables. Tests: tests/engine/tracers/sysprof.
+ * Owns the cache. An entry holds the instruction's address mixed with its rule, so two threads that
+ * write it at once cannot leave a wrong rule. dlclose() makes the whole cache invalid. A handler
+ * may read the list of objects while dlopen() adds to it: the objects of its own frames are in the
+ * list and stay. fork: the child has the same tables. Tests: tests/engine/tracers/sysprof.
  */
 #include "engine/process/eh_frame.h"
 
@@ -26,15 +26,15 @@
 #define VALUE_MASK   ((UINT64_C(1) << OFFSET_BITS) - 1)
 
 static struct {
-	uint64_t key; /* of the instruction ^ rule */
+	uint64_t key; /* address of the instruction ^ rule */
 	uint64_t rule;
 } cache[CACHE_ROWS];
 static uint32_t generation;
 
-/* A rule in the making. */
+/* A rule while it is computed. */
 struct row {
 	struct eh_rule r;
-	uint64_t reg; /* the CFA's; UINT64_MAX: it is an expression's */
+	uint64_t reg; /* register of the CFA; UINT64_MAX: an expression */
 	int no_return;
 };
 
@@ -54,7 +54,7 @@ static void set_cfa(struct row *r, uint64_t reg, uint64_t offset)
 	r->r.cfa_offset = (int32_t)offset;
 }
 
-/* Forms that compilers and linkers use: the word at the frame pointer + N, and a stub's. */
+/* Expressions that compilers and linkers use: the word at the frame pointer + N, and a stub's. */
 static void set_cfa_expression(struct row *r, struct eh_bytes e)
 {
 	uint32_t n = (uint32_t)(e.end - e.at);
@@ -106,7 +106,7 @@ static void restore(struct run *u, uint64_t reg)
 	}
 }
 
-/* It is where it was, or nowhere. */
+/* The register has its old value, or (@undefined) none. */
 static void set_kept(struct run *u, uint64_t reg, int undefined)
 {
 	if (reg == ARCH_DWARF_FP)
@@ -115,7 +115,7 @@ static void set_kept(struct run *u, uint64_t reg, int undefined)
 		u->now.no_return = undefined;
 }
 
-/* An operation that is all of its byte. Return: whether it was known. */
+/* Run an operation with an opcode of its own. Return: whether it was known. */
 static int run_other(struct run *u, struct eh_bytes *b, uint8_t op)
 {
 	const int64_t align = u->cie->data_align;
@@ -183,7 +183,7 @@ static int run_other(struct run *u, struct eh_bytes *b, uint8_t op)
 	}
 }
 
-/* Up to the instruction. */
+/* Run the rules up to the instruction. */
 static void run_rows(struct run *u, struct eh_bytes b)
 {
 	while (!b.bad && b.at < b.end && !u->unknown) {
@@ -209,7 +209,7 @@ static void run_rows(struct run *u, struct eh_bytes b)
 	u->unknown |= b.bad;
 }
 
-/* The entry at @at, without its length; bad if it does not lie in the object. */
+/* The entry at @at, without its length; bad if it is not in the object. */
 static struct eh_bytes entry(const uint8_t *at, const struct area_object *o)
 {
 	struct eh_bytes b = {at, (const uint8_t *)o->hi, (uint64_t)at, 0};
@@ -273,7 +273,7 @@ static struct eh_rule find(uint64_t ip)
 	static const struct eh_rule none;
 	uint32_t i, k;
 
-	/* a child of fork that has no area: the objects' rows were in its parent's */
+	/* a fork's child without an area: the objects' rows were in its parent's */
 	if (!area)
 		return none;
 	for (i = 0; i < object_count(); i++) {
@@ -318,7 +318,7 @@ struct eh_rule eh_frame_rule(uint64_t ip)
 	return r;
 }
 
-/* Another object may be where one was. */
+/* Empty the cache: another object may be at the same addresses now. */
 static void follow(void)
 {
 	store_release(&generation, generation + 1);

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See elf_dynamic.h. The tables are the program's own and are read in place, but whether they lie
- * in the object is checked, and so are their ends. Nothing is kept. Costs a few ns a relocation.
- * Tests: tests/engine/targets (fentry-*, mcount-*, cyg-*), tests/engine/graph/avoid.
+ * See elf_dynamic.h. The tables are the program's own and are read in place, but only after a check
+ * that they and their ends are in the object. No state. Costs a few ns for each relocation. Tests:
+ * tests/engine/targets (fentry-*, mcount-*, cyg-*), tests/engine/graph/avoid.
  */
 #include "engine/process/elf_dynamic.h"
 
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 
-/* The needed entries of PT_DYNAMIC. */
+/* The entries of PT_DYNAMIC that are used. */
 struct dynamic {
-	uint64_t lo, hi, bias; /* the object's */
+	uint64_t lo, hi, bias; /* of the object */
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	uint64_t strings_bytes;
 	const ElfW(Rela) * rela[2];
 	uint64_t rela_bytes[2];
 	const uint32_t *hash;
-	const uint16_t *versions; /* one a symbol */
+	const uint16_t *versions; /* one for each symbol */
 	const uint8_t *needed, *defined;
 	uint64_t nr_needed, nr_defined;
 };
 
-/* The loader has added the bias to the addresses of its table already, or not yet. */
+/* The loader may or may not have added the bias to the addresses of its table already. */
 static const void *address_of(const struct dynamic *d, uint64_t value)
 {
 	return (const void *)(value >= d->lo && value < d->hi ? value : d->bias + value);
@@ -147,7 +147,7 @@ static int string_is(const struct dynamic *d, uint64_t offset, const char *s)
 }
 
 #define VERSION_HIDDEN 0x8000u
-#define VERSION_GLOBAL 1u /* and less: no version */
+#define VERSION_GLOBAL 1u /* this version and lower: no version */
 
 static uint32_t version_of(const struct dynamic *d, uint32_t symbol)
 {
@@ -205,7 +205,7 @@ static const char *defined_version(const struct dynamic *d, uint32_t version)
 	return NULL;
 }
 
-/* Whether a definition of version @v fulfils a reference to @version. */
+/* Whether a definition of version @v satisfies a reference to @version. */
 static int version_fits(const struct dynamic *d, uint32_t v, const char *version,
 			const char **found)
 {
@@ -216,7 +216,10 @@ static int version_fits(const struct dynamic *d, uint32_t v, const char *version
 	return !*found || str_equal(*found, version);
 }
 
-/* The symbol that the object defines of that name and version, by its DT_GNU_HASH; NULL: none. */
+/*
+ * Look up the symbol of that name and version that the object defines, by its DT_GNU_HASH; NULL:
+ * none.
+ */
 static const ElfW(Sym) *
 	defined(const struct dynamic *d, const char *name, const char *version, const char **found)
 {
@@ -264,9 +267,8 @@ struct dynamic_function dynamic_function(const struct object *o, const char *nam
 }
 
 /*
- * The end of the symbols that an object takes from others: these are not hashed, and lie before the
- * hashed ones. If none is hashed, their number is bounded by the start of the strings. 0: not
- * known.
+ * The end of the symbols that an object imports: these are not hashed, and come before the hashed
+ * ones. If none is hashed, the start of the strings limits their number. 0: not known.
  */
 static uint32_t end_of_wanted(const struct dynamic *d)
 {

@@ -9,48 +9,51 @@
 
 #include "engine/process/object.h"
 
-/* A name in the object's table of strings, which ends after @room bytes, as a relocation has it. */
+/*
+ * The name of a relocation's symbol, in the object's table of strings; the table ends after @room
+ * bytes.
+ */
 struct dynamic_name {
 	const char *at;
 	uint64_t room;
-	uint32_t symbol; /* its index in the table of symbols */
-	uint32_t index;	 /* the relocation's, in its table */
+	uint32_t symbol; /* index in the table of symbols */
+	uint32_t index;	 /* index of the relocation in its table */
 };
 
 int dynamic_name_is(const struct dynamic_name *n, const char *name);
 
 /*
- * dynamic_may_name() - whether dynamic_names() may report one of @names. Looks at few symbols and
- * at no relocation.
+ * dynamic_may_name() - whether dynamic_names() may report one of @names. Reads few symbols and no
+ * relocation.
  */
 int dynamic_may_name(const struct object *o, const char *const *names, uint32_t nr);
 
 /*
- * dynamic_names() - call @each for every relocation of the object that names a symbol.
- * @slot: the address of the word that it fills. @type: R_<cpu>_*.
- * The object is mapped, relocated or not; what does not lie in it is left out. Constructor or agent
- * context.
+ * dynamic_names() - call @each for every relocation of the object that names a symbol. @slot: the
+ * address of the word that it fills. @type: R_<cpu>_*. The object is mapped, relocated or not; data
+ * outside of it is ignored. Constructor or agent context.
  */
 void dynamic_names(const struct object *o,
 		   void (*each)(void *arg, uint64_t slot, uint32_t type,
 				const struct dynamic_name *name),
 		   void *arg);
 
-/* A function that an object defines for others, as the loader would find it there. */
+/* A function that an object exports, as the loader would find it there. */
 struct dynamic_function {
 	uint64_t
-		address; /* 0: there is none, or it is an IFUNC, which has to be called for the address */
+		/* 0: there is none, or it is an IFUNC, whose address is the result of a call */
+		address;
 	const char *version;
 };
 
 /*
- * dynamic_function() - look a function up in one object, by its DT_GNU_HASH.
- * @version: a reference's; NULL: the one that new programs get.
+ * dynamic_function() - look a function up in one object, by its DT_GNU_HASH. @version: of a
+ * reference; NULL: the version that new programs get.
  */
 struct dynamic_function dynamic_function(const struct object *o, const char *name,
 					 const char *version);
 
-/* The version that the object's reference names, NULL: none. @symbol: of struct dynamic_name. */
+/* The version in the object's reference; NULL: none. @symbol: of struct dynamic_name. */
 const char *dynamic_version(const struct object *o, uint32_t symbol);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded reader of ELF64 files. Runs in the constructor and wherever a filter is written; no
- * state; nothing for fork. A damaged file must not crash the program that it belongs to: every
- * offset is checked against the file. Tests: tests/engine/targets.
+ * A reader of ELF64 files that checks every offset against the file: a damaged file must not crash
+ * the program that it belongs to. Runs in the constructor and wherever a filter is written; no
+ * state; nothing for fork. Tests: tests/engine/targets.
  */
 #include "engine/process/elf_file.h"
 
@@ -115,7 +115,7 @@ static int symbols_of(const struct elf_file *f, const ElfW(Shdr) * s, int data,
 	    !range_ok(f, s->sh_offset, s->sh_size))
 		return 0;
 	strings = &f->sections[s->sh_link];
-	/* the last byte ends every string, so that each need not be searched for its end */
+	/* the last byte is a NUL, so that every string ends */
 	if (strings->sh_type != SHT_STRTAB || !strings->sh_size ||
 	    !range_ok(f, strings->sh_offset, strings->sh_size) ||
 	    f->map[strings->sh_offset + strings->sh_size - 1])

@@ -20,31 +20,31 @@ struct elf_file {
 };
 
 /*
- * elf_file_open() - map an object's file read-only. It must have the program headers that the
- * object has in memory, or it is another one. Return: 0, to be undone with elf_file_close();
- * -ESTALE if the file was replaced; -ENOEXEC; what open() says. A file without section headers
- * opens with nr_sections 0.
+ * elf_file_open() - map an object's file read-only. Its program headers must be those that the
+ * object has in memory; otherwise it is another file. Return: 0, to be undone by elf_file_close();
+ * -ESTALE: the file was replaced; -ENOEXEC; -errno of open(). A file without section headers opens
+ * with nr_sections 0.
  */
 int elf_file_open(struct elf_file *f, const struct object *o);
 void elf_file_close(struct elf_file *f);
 
-/* The section of that name, or NULL. Its contents are not checked to lie in the file. */
+/* The section of that name, or NULL. Whether its contents are in the file is not checked. */
 const ElfW(Shdr) * elf_file_section(const struct elf_file *f, const char *name);
 
 /*
- * elf_file_symbols() - call back for each function symbol that is defined, of .symtab and .dynsym.
- * @value: its address in the program headers' terms. @name: borrowed.
- * Stops when the callback returns non-zero, and returns that.
+ * elf_file_symbols() - call @each for each defined function symbol of .symtab and .dynsym. @value:
+ * its address, without the bias. @name: valid during the call. Stops when @each returns non-zero,
+ * and returns that.
  */
 int elf_file_symbols(const struct elf_file *f,
 		     int (*callback)(void *arg, uint64_t value, const char *name), void *arg);
 
-/* The same with the symbol's whole entry. */
+/* As elf_file_symbols(), with the symbol's whole entry. */
 int elf_file_sized_symbols(const struct elf_file *f,
 			   int (*callback)(void *arg, const ElfW(Sym) * sym, const char *name),
 			   void *arg);
 
-/* The same for variables, too. */
+/* As elf_file_sized_symbols(), for variables, too. */
 int elf_file_all_symbols(const struct elf_file *f,
 			 int (*callback)(void *arg, uint64_t value, const char *name), void *arg);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Size classes of powers of two, a list of free blocks each, carved from chunks that are mapped
- * when they are needed and never given back; larger blocks are mapped one by one. Each block begins
+ * Size classes of powers of two, each with a list of free blocks, carved from chunks that are
+ * mapped when needed and never unmapped; larger blocks are mapped one by one. Each block begins
  * with its class. One lock: this is for control paths, which are rare. fork: the child has a copy,
  * made while no thread was changing the heap. Tests: tests/unit/test_heap.c.
  */
@@ -19,10 +19,10 @@
 #define CHUNK_BYTES (256u * 1024)
 
 struct block {
-	uint32_t shift; /* 0: mapped by itself */
+	uint32_t shift; /* 0: the block is mapped by itself */
 	uint32_t reserved;
-	uint64_t bytes;	    /* of one that is mapped by itself */
-	struct block *next; /* while it is free; overlaps what is given out */
+	uint64_t bytes;	    /* size of a block that is mapped by itself */
+	struct block *next; /* while the block is free; overlaps the memory that users get */
 };
 
 static struct block *free_blocks[MAX_SHIFT + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libc.h for libvestige.so. Tests: all that preload it. */
+/* libc.h for libvestige.so. Tests: all tests that preload it. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include "engine/base/compiler.h"
 #include "engine/process/libc.h"
 
-/* Of the linker: the library's first byte, and the last of its code. */
+/* The linker's symbols: the library's first byte, and the end of its code. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
@@ -19,7 +19,8 @@ void *libc_symbol(const char *name)
 }
 
 /*
- * The first one in the order in which the program's names are looked up. Differs from
+ * The first function of that name in the program's lookup order. Differs from libc_symbol() if
+ * dlopen() loaded the engine. NULL: there is none.
  * libc_symbol() if dlopen() brought the engine. NULL: there is none.
  */
 static void *libc_first(const char *name)
@@ -59,7 +60,7 @@ void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi)
 	__atomic_store_n(&find_rows, find, __ATOMIC_RELEASE);
 }
 
-/* libgcc calls this for each frame. */
+/* libgcc's unwinder calls this for each frame. */
 VESTIGE_EXPORT int _dl_find_object(void *pc, struct dl_find_object *result)
 {
 	const void *(*find)(uint64_t pc, uint64_t * lo, uint64_t * hi);
@@ -88,7 +89,7 @@ void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi)
 }
 #endif
 
-/* Where libc lies: looked up once, in constructor context; hi is 0 before. */
+/* The bounds of libc, looked up once, in constructor context; hi is 0 before. */
 static struct {
 	uint64_t at, lo, hi;
 } libc;
@@ -117,8 +118,8 @@ static int find_bounds(struct dl_phdr_info *info, size_t bytes, void *arg)
 }
 
 /*
- * Not by dladdr(), which goes through all of libc's symbols each time. The loader's lock is not
- * taken under the tree's: a thread in dlopen() takes them in the other order.
+ * Not by dladdr(), which searches all of libc's symbols each time. The loader's lock is not taken
+ * under the tree lock: a thread in dlopen() takes them in the other order.
  */
 int libc_owns(const void *p)
 {

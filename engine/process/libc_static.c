@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc.h for libvestige.a. In glibc's libc.a the functions that the engine has as well are weak
- * names of others, so both fit into one program. A name that a program may lack is weak here. A
- * function that the program defines itself is distinguished from libc's by a neighbour in libc's
- * object: _mcount is defined beside mcount and __fentry__. The C++ runtime's, the unwinder's and
- * Boost.Context's have no second name: for those the program is linked with --wrap (vestige.pc). No
- * state. Tests: tests/engine/targets (static-*).
+ * libc.h for libvestige.a. In glibc's libc.a the functions that the engine replaces are weak
+ * aliases of other names, so both fit into one program. A name that a program may lack is weak
+ * here. Whether a function is the program's own or libc's is found out by a neighbour in libc's
+ * object file: _mcount is defined beside mcount and __fentry__. The C++ runtime's, the unwinder's
+ * and Boost.Context's functions have no second name: for those the program is linked with --wrap
+ * (vestige.pc). No state. Tests: tests/engine/targets (static-*).
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -45,7 +45,7 @@ extern void *__libc_stack_end WEAK;
 _Unwind_Ptr _Unwind_GetIP(struct _Unwind_Context *) WEAK;
 _Unwind_Word _Unwind_GetCFA(struct _Unwind_Context *) WEAK;
 
-/* Of the linker; scripts/one-object gives the engine's code this section. */
+/* Symbols of the linker; scripts/one-object puts the engine's code into this section. */
 extern const char __start_vestige_text[] __attribute__((visibility("hidden")));
 extern const char __stop_vestige_text[] __attribute__((visibility("hidden")));
 
@@ -97,7 +97,10 @@ void *libc_next(const char *name)
 		{"syscall", (const void *)__real_syscall},
 		{"longjmp", (const void *)__libc_longjmp},
 		{"siglongjmp", (const void *)__libc_siglongjmp},
-		/* without _FORTIFY_SOURCE's look at where it goes: libc's own has no other name */
+		/*
+		 * without _FORTIFY_SOURCE's check of the target: libc's own function has no other
+		 * name
+		 */
 		{"__longjmp_chk", (const void *)__libc_siglongjmp},
 		{"makecontext", (const void *)__makecontext},
 		{"make_fcontext", (const void *)__real_make_fcontext},

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Versions of libc's symbols for libvestige.so, included before all files (engine/meson.build); in
- * libvestige.a scripts/one-object removes them.
- * The linker takes the newest version of a name. These names moved into libc.so.6 with new versions
- * in glibc 2.32 and 2.34, and the old versions are there still. An older glibc has them in
- * libpthread and libdl, which a program with threads has loaded. scripts/check-symbols fails when a
- * version is newer than GLIBC_2.28.
+ * libvestige.a scripts/one-object removes them. The linker takes the newest version of a name.
+ * These names moved into libc.so.6 with new versions in glibc 2.32 and 2.34, and the old versions
+ * still exist. An older glibc has them in libpthread and libdl, which a program with threads has
+ * loaded. scripts/check-symbols fails if a version is newer than GLIBC_2.28.
  */
 #ifndef VESTIGE_PROCESS_LIBC_VERSIONS_H
 #define VESTIGE_PROCESS_LIBC_VERSIONS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lock.h. Without a rival neither taking nor giving back makes a futex call. fork: lock_fork();
- * a child by raw clone() has it as it was. Tests: tests/unit/test_lock.c.
+ * See lock.h. An uncontended lock makes no futex call. fork: lock_fork(); in a child of raw clone()
+ * the lock is as it was. Tests: tests/unit/test_lock.c.
  */
 #include "engine/process/lock.h"
 
@@ -13,7 +13,7 @@
 #include "engine/arch/sys.h"
 
 #ifndef FUTEX_LOCK_PI2
-#define FUTEX_LOCK_PI2 13 /* since Linux 5.14; FUTEX_LOCK_PI has CLOCK_REALTIME */
+#define FUTEX_LOCK_PI2 13 /* since Linux 5.14; FUTEX_LOCK_PI uses CLOCK_REALTIME */
 #endif
 
 #define NS_PER_SEC   UINT64_C(1000000000)
@@ -29,7 +29,7 @@ static uint64_t now_ns(int clock)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t); /* the vdso's: no system call */
+	clock_gettime(clock, &t); /* by the vDSO, without a system call */
 	return (uint64_t)t.tv_sec * NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
@@ -49,7 +49,7 @@ static int lock_pi(struct lock *l, int op, int clock, uint64_t ns)
 				 ns == LOCK_FOR_EVER ? 0 : (long)&until, 0, 0);
 }
 
-/* Without the kernel's help. Return: 0 or -ETIMEDOUT. */
+/* Wait without priority inheritance. Return: 0 or -ETIMEDOUT. */
 static int wait_asleep(struct lock *l, uint32_t tid, uint64_t ns)
 {
 	uint64_t nap_ns = FIRST_NAP_NS, begin = now_ns(CLOCK_MONOTONIC);
@@ -74,7 +74,7 @@ static int wait(struct lock *l, uint32_t tid, uint64_t ns)
 		if (err == -ENOSYS)
 			err = lock_pi(l, FUTEX_LOCK_PI, CLOCK_REALTIME, ns);
 		word = load_relaxed(&l->word);
-		/* its owner has ended with it while no thread waited */
+		/* its owner has ended while no thread waited */
 		if (err == -ESRCH && compare_and_store(&l->word, word, tid))
 			return 0;
 		if (err != -ESRCH && err != -EAGAIN && err != -EINTR)

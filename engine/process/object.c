@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of loaded objects, taken from dl_iterate_phdr(). Owns the table of struct object. An
- * object that dlclose() removed keeps its row, since records name its functions; loaded again it
- * gets another one. fork: the child has the same objects, and their names in its own area.
- * Tests: tests/engine/fire/dlopen.
+ * The list of loaded objects, from dl_iterate_phdr(). Owns the table of struct object. An object
+ * that dlclose() removed keeps its row, since records name its functions; if it is loaded again it
+ * gets another row. fork: the child has the same objects, and their names in its own area. Tests:
+ * tests/engine/fire/dlopen.
  */
 #include "engine/process/object.h"
 
@@ -18,7 +18,7 @@
 
 static struct object *objects;
 static uint32_t nr_objects;
-static int are_relocated; /* those that are found now */
+static int are_relocated; /* objects that are found now are relocated */
 static int are_elsewhere; /* another thread may be loading them */
 
 uint32_t object_count(void)
@@ -31,7 +31,7 @@ struct object *object_at(uint32_t i)
 	return &objects[i];
 }
 
-/* Find the build-id in the notes in memory: type 3, owner GNU. */
+/* Find the build-id in the mapped notes: type 3, owner GNU. */
 static void read_build_id(struct area_object *row, const ElfW(Phdr) * ph)
 {
 	const uint8_t *p = (const uint8_t *)(row->bias + ph->p_vaddr);
@@ -65,7 +65,10 @@ static const char *base_name(const char *path)
 	return name;
 }
 
-/* A name like "[vdso]" is no path: it must not be looked up in the current folder. */
+/*
+ * Open an object's file. A name like "[vdso]" is no path, and must not be looked up in the current
+ * folder.
+ */
 int object_open(const struct object *o)
 {
 	return object_row(o)->status == AREA_OBJECT_VDSO
@@ -73,7 +76,7 @@ int object_open(const struct object *o)
 		       : (int)sys_open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 }
 
-/* The file's identity, and its path: absolute, whatever dlopen() was given. */
+/* Set the file's identity, and its path: absolute, whatever path dlopen() got. */
 static void read_identity(struct object *o, struct area_object *row)
 {
 	char link[40], path[4096];
@@ -93,7 +96,7 @@ static void read_identity(struct object *o, struct area_object *row)
 	}
 	seq_init(&s, link, sizeof(link) - 1);
 	/*
-	 * the agent has descriptors of its own, and may be the loading thread: libc's library for
+	 * the agent has descriptors of its own, and may be the loading thread: libgcc, for
 	 * unwinding
 	 */
 	seq_puts(&s, "/proc/thread-self/fd/");
@@ -105,7 +108,7 @@ static void read_identity(struct object *o, struct area_object *row)
 	sys_close(fd);
 }
 
-/* The path for opening its file; the loader's own string is freed with the object. */
+/* A path that stays valid for opening the file; the loader's string is freed with the object. */
 static const char *lasting_path(const struct object *o)
 {
 	return o->index ? area_string_at(object_row(o)->path) : "/proc/self/exe";
@@ -117,7 +120,7 @@ static void take_names(struct object *o)
 	o->name = base_name(area_string_at(object_row(o)->path));
 }
 
-/* A child that has an area of its own has their names there. */
+/* A child with an area of its own has the names there. */
 static void fork_objects(const struct lifecycle_fork *f)
 {
 	uint32_t i;
@@ -162,7 +165,7 @@ static int add_object(const struct dl_phdr_info *info)
 	} else {
 		if (loader >= row->lo && loader < row->hi)
 			row->status = AREA_OBJECT_LOADER;
-		/* in the program itself where it is linked with libvestige.a */
+		/* libvestige.a: the engine is in the program itself */
 		if (o->index && (uint64_t)self >= row->lo && (uint64_t)self < row->hi)
 			row->status = AREA_OBJECT_ENGINE;
 		read_identity(o, row);
@@ -176,7 +179,7 @@ static int add_object(const struct dl_phdr_info *info)
 	return 0;
 }
 
-/* @arg: int, the first error. All are looked at, also when there is no row for a new one. */
+/* @arg: int, the first error. All objects are looked at, even if there is no row for a new one. */
 static int see_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
 	int *err = arg;

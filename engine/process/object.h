@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loaded objects of the process (the program, its shared objects), as rows of AREA_OBJECTS and
- * with data that only this process needs. Constructor context.
+ * The loaded objects of the process (the program, its shared objects), as rows of AREA_OBJECTS with
+ * data that only this process needs. Constructor context.
  */
 #ifndef VESTIGE_PROCESS_OBJECT_H
 #define VESTIGE_PROCESS_OBJECT_H
@@ -15,25 +15,25 @@
 #define OBJECT_MAX 8192
 
 struct object {
-	uint32_t index; /* row in AREA_OBJECTS */
-	uint64_t bias;	/* as in its row, which a fork's child without an area does not have */
+	uint32_t index; /* index of its row in AREA_OBJECTS */
+	uint64_t bias;	/* as in the row, which a fork's child without an area does not have */
 	const ElfW(Phdr) * phdr;
 	uint32_t nr_phdr;
-	const char *path;    /* to open its file; /proc/self/exe for the program */
+	const char *path;    /* path for opening its file; /proc/self/exe for the program */
 	const char *name;    /* base name, for :mod: and messages */
-	void *hook_data;     /* of the hook that patches it */
-	uint32_t nr_callers; /* functions without a site, which call the engine */
-	int words_said;	     /* hook/libc/got.c's: the reasons that vestige_status has already */
+	void *hook_data;     /* data of the hook that patches it */
+	uint32_t nr_callers; /* functions without a site, which call the engine instead */
+	int words_said;	     /* of hook/libc/got.c: messages that vestige_status has already */
 	int loaded;	     /* not removed by dlclose() */
-	int named;	     /* core/function.c: a filter names it, `:mod:` */
+	int named;	     /* of core/function.c: a filter names it, `:mod:` */
 	int fresh;	     /* dlopen() is loading it: no thread executes its code yet */
-	int relocated;	     /* the loader had done so when it was first seen */
+	int relocated;	     /* the loader had relocated it when it was first seen */
 	int elsewhere;	     /* another thread was loading it when it was first seen */
-	int seen;	     /* scratch of objects_update() */
-	int starved;	     /* core/function.c: there was no memory to look for its functions */
+	int seen;	     /* used within objects_update() */
+	int starved;	     /* of core/function.c: there was no memory to find its functions */
 };
 
-/* How many there are, and the i-th in the loader's order; 0 is the program. */
+/* The number of objects, and the @i-th in the loader's order; 0 is the program. */
 uint32_t object_count(void);
 struct object *object_at(uint32_t i);
 static inline struct area_object *object_row(const struct object *o)
@@ -42,19 +42,20 @@ static inline struct area_object *object_row(const struct object *o)
 }
 
 /*
- * Open its file for reading. Return: a descriptor; -ENOENT: it has none (the vdso); what open()
- * says.
+ * Open an object's file for reading. Return: a descriptor; -ENOENT: it has none (the vDSO); -errno
+ * of open().
  */
 int object_open(const struct object *o);
 
 /*
- * A part that follows objects as they come and go registers here; the level says the order. Called
- * in the loader's notification, under its lock and the tree's, before new code is relocated or run.
+ * A part of the engine that keeps a list of objects registers here; the level is the order. It is
+ * called in the loader's notification, under the loader's lock and the tree lock, before new code
+ * is relocated or run.
  */
 enum object_follow {
-	OBJECT_FOLLOW_FUNCTIONS, /* objects are known, and their functions */
-	OBJECT_FOLLOW_GRAPH,	 /* whether calls may be wrapped */
-	OBJECT_FOLLOW_WORDS,	 /* calls into libc */
+	OBJECT_FOLLOW_FUNCTIONS, /* objects and their functions are known */
+	OBJECT_FOLLOW_GRAPH,	 /* find out whether calls may be wrapped */
+	OBJECT_FOLLOW_WORDS,	 /* words by which objects call libc */
 	OBJECT_FOLLOW_ITEMS,	 /* definitions in objects */
 	OBJECT_FOLLOW_MARKERS,
 	OBJECT_FOLLOW_PROBES,
@@ -70,18 +71,18 @@ REGISTRY(vestige_object_followers, const struct object_follower);
 	static const struct object_follower object_follower = {level, changed};                    \
 	REGISTRY_ADD(vestige_object_followers, object_follower)
 
-/* Call them all. */
+/* Call all registered parts. */
 void objects_follow(void);
 
 /*
- * The same for a thread that gave up system calls and loads: it may be anywhere in the loader, or in
- * the code of what it has loaded.
+ * As objects_follow(), for an object that a thread without system calls loads: that thread may be
+ * anywhere in the loader, or in the loaded code.
  */
 void objects_follow_elsewhere(void);
 
 /*
- * The same when the loader has finished with all new objects: for objects that the engine itself
- * has loaded.
+ * As objects_follow(), after the loader has finished with all new objects: for objects that the
+ * engine itself has loaded.
  */
 void objects_follow_relocated(void);
 
@@ -89,10 +90,10 @@ void objects_follow_relocated(void);
 int objects_load(void);
 
 /*
- * objects_update() - the loader's list may have changed: add what is new, mark what is gone.
- * @first_new: the index of the first new one; object_count() if there is none.
- * @gone: called for each that is no longer mapped.
- * The loader's notification, under its lock. Return: 0 or -ENOSPC.
+ * objects_update() - read the loader's list again: add new objects, and mark those that were
+ * unloaded. @first_new: the index of the first new object; object_count(): there is none. @gone:
+ * called for each object that is no longer mapped. In the loader's notification, under its lock.
+ * Return: 0 or -ENOSPC.
  */
 int objects_update(uint32_t *first_new, void (*gone)(struct object *o));
 

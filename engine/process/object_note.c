@@ -9,7 +9,7 @@
 
 #define NOTE_PRINTK 4u
 
-/* Two words, each the distance from the word itself to an address. */
+/* Read two words, each the distance from the word itself to an address. */
 static void report(const uint8_t *desc, uint32_t type,
 		   void (*each)(void *arg, uint32_t type, const void *lo, const void *hi),
 		   void *arg)
@@ -71,7 +71,7 @@ static void take_formats(void *arg, uint32_t type, const void *lo, const void *h
 	for (at = lo; at < (const int64_t *)hi; at++) {
 		const char *format = (const char *)at + *at;
 
-		/* a function that is in line at several places has it from each */
+		/* a function that is inlined at several places has several notes of one format */
 		if (object_note_fits(f->o, (const void *)((uint64_t)format & ~UINT64_C(7)),
 				     (const void *)(((uint64_t)format & ~UINT64_C(7)) + 8)) &&
 		    format != before)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See perf.h. The ring of a CPU belongs to an event of the agent's own thread that counts nothing,
- * so that kinds and threads come and go beside it. Threads are looked for until there is no new
- * one: a thread that an event's thread makes from then on inherits the event (inherit_thread, Linux
- * 5.13). So a thread may be reported twice, by two families of events. Such doubles are side by
- * side in a ring, and the reader leaves one out. fork: the child has neither rings (the kernel does
- * not copy them) nor descriptors, and opens its own. Tests: tests/engine/events/sched.
+ * See perf.h. A CPU's ring belongs to an event of the agent's own thread that counts nothing, so
+ * kinds and threads may come and go beside it. The list of threads is read until there is no new
+ * one: a thread that is made later by one with an event inherits the event (inherit_thread, Linux
+ * 5.13). So a thread may be reported twice, by two families of events. Such doubles are next to
+ * each other in a ring, and the reader drops one. fork: the child has neither rings (the kernel
+ * does not copy them) nor descriptors, and opens its own. Tests: tests/engine/events/sched.
  */
 #include "engine/process/perf.h"
 
@@ -23,10 +23,10 @@
 #include "engine/process/thread_list.h"
 #include "engine/ring/ring.h"
 
-#define ROOT_PAGES     256u /* of a ring */
-#define USER_PAGES     32u  /* all processes of a user share the limit of locked memory */
+#define ROOT_PAGES     256u /* of a ring, for root */
+#define USER_PAGES     32u /* of a ring; all processes of a user share the limit of locked memory */
 #define PAGE	       4096u
-#define MAX_BYTES      2048u /* of a record of ours */
+#define MAX_BYTES      2048u /* longest record */
 #define MAX_ROUNDS     64u
 #define IOC_ENABLE     0x2400
 #define IOC_SET_OUTPUT 0x2405
@@ -35,25 +35,25 @@
 #define CLOEXEC	       8 /* PERF_FLAG_FD_CLOEXEC */
 
 struct ring_of_cpu {
-	struct perf_event_mmap_page *head; /* NULL: the CPU has none */
-	uint64_t bytes;			   /* of records */
+	struct perf_event_mmap_page *head; /* NULL: the CPU has no ring */
+	uint64_t bytes;			   /* size of the ring's data */
 	int fd;
-	uint64_t at, end; /* of the data that perf_read() reads now */
+	uint64_t at, end; /* the data that perf_read() reads now */
 	struct perf_record rec;
-	uint64_t next; /* behind rec */
+	uint64_t next; /* position behind rec */
 	uint8_t copy[MAX_BYTES] __attribute__((aligned(8)));
 };
 
 struct opened {
 	uint64_t id;
-	uint64_t closed_ns; /* 0: it is open; else its last records may not be read yet */
+	uint64_t closed_ns; /* 0: it is open; else its last records may not have been read yet */
 	int fd;
 	uint32_t kind : 31;
 	uint32_t with_stack : 1;
 };
 
-static struct ring_of_cpu *per_cpu;  /* nr_cpus; NULL: there are none */
-static uint32_t nr_cpus, open_kinds; /* the kinds: a bit each */
+static struct ring_of_cpu *per_cpu;  /* for nr_cpus CPUs; NULL: there are no rings */
+static uint32_t nr_cpus, open_kinds; /* a bit for each kind */
 static uint64_t sample_types[PERF_MAX_KINDS];
 static struct opened *opened;
 static uint32_t nr_opened, room_opened;
@@ -63,12 +63,12 @@ static long open_event(const struct perf_event_attr *attr, int tid, uint32_t cpu
 	return arch_syscall(SYS_perf_event_open, (long)attr, tid, (long)cpu, -1, CLOEXEC, 0);
 }
 
-/* Common to all events that write into one ring. */
+/* Set what all events that write into one ring have in common. */
 static void complete(struct perf_event_attr *attr)
 {
 	attr->size = sizeof(*attr);
 	/*
-	 * without the period, a tracepoint that counts by a field has a sample for each it counts
+	 * without the period, a tracepoint that counts by a field makes one sample for each unit
 	 */
 	attr->sample_type |= PERF_SAMPLE_COMMON;
 	attr->sample_id_all = 1;
@@ -118,7 +118,7 @@ static void close_rings(void)
 	per_cpu = NULL;
 }
 
-/* A CPU that is not there has no event. */
+/* Open the rings. A CPU that is offline has no event. */
 static int open_rings(void)
 {
 	uint32_t i, n = 0;
@@ -162,7 +162,7 @@ static int control(long fd, long op, long arg)
 	return (int)arch_syscall(SYS_ioctl, fd, op, arg, 0, 0, 0);
 }
 
-/* @tid: a thread, or -1: any thread, on all CPUs. A thread that has just ended is no error. */
+/* @tid: a thread; -1: any thread, on all CPUs. A thread that has just ended is no error. */
 static int open_on_cpus(uint32_t kind, const struct perf_event_attr *attr, int tid,
 			const char *filter)
 {
@@ -258,7 +258,7 @@ int perf_open(uint32_t kind, const struct perf_event_attr *kinds)
 	return err;
 }
 
-/* Of a kind, the first @nr of all that are open. */
+/* Close the first @nr open events of a kind. */
 static void close_events(uint32_t kind, uint32_t nr)
 {
 	uint32_t i;
@@ -271,7 +271,7 @@ static void close_events(uint32_t kind, uint32_t nr)
 	}
 }
 
-/* Remove events whose records are all read; the others stay in order. */
+/* Remove events whose records have all been read; the others keep their order. */
 static void forget_closed(uint64_t until)
 {
 	uint32_t i, n = 0;
@@ -319,7 +319,7 @@ void perf_close(uint32_t kind)
 	nr_opened = 0;
 }
 
-/* They were opened in the order of their ids. NULL: unknown. */
+/* The event with that id; events were opened in the order of their ids. NULL: unknown. */
 static const struct opened *opened_of(uint64_t id)
 {
 	uint32_t first = LOWER_BOUND(i, 0, nr_opened, opened[i].id < id);
@@ -334,7 +334,7 @@ static uint32_t kind_of(uint64_t id)
 	return o ? o->kind : PERF_MAX_KINDS;
 }
 
-/* The end of every record that is no sample, and the beginning of a sample. */
+/* The end of each record that is not a sample, and the beginning of a sample. */
 struct tail {
 	int32_t pid, tid;
 	uint64_t ns;
@@ -342,8 +342,8 @@ struct tail {
 };
 
 /*
- * At @p, a multiple of 8: the registers' ABI, the registers, the stack's size, the stack, and the
- * number of bytes of it that are filled.
+ * Read the registers and the stack at @p, a multiple of 8: the registers' ABI, the registers, the
+ * stack's size, the stack, and the number of its bytes that are valid.
  */
 static void take_stack(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
 {
@@ -397,7 +397,7 @@ static void take_other(struct perf_record *rec, const uint8_t *p, uint32_t bytes
 		memcpy(&rec->task, p + 8, sizeof(rec->task));
 }
 
-/* The record at c->at, into c->rec; 0: there is none. */
+/* Read the record at c->at into c->rec; 0: there is none. */
 static int look(struct ring_of_cpu *c, uint32_t cpu)
 {
 	const uint8_t *data = (const uint8_t *)c->head + PAGE;
@@ -406,7 +406,7 @@ static int look(struct ring_of_cpu *c, uint32_t cpu)
 
 	if (c->at >= c->end)
 		return 0;
-	/* headers are 8 bytes at a multiple of 8 */
+	/* headers have 8 bytes and are aligned to 8 */
 	memcpy(&h, data + c->at % c->bytes, sizeof(h));
 	if (h.size < sizeof(h) || h.size > c->end - c->at) {
 		c->at = c->end;

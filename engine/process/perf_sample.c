@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See perf_sample.h. Any context; holds nothing. Tests: tests/unit/test_perf_sample.c. */
+/* See perf_sample.h. Any context; no state. Tests: tests/unit/test_perf_sample.c. */
 #include "engine/process/perf_sample.h"
 
 #include "engine/base/mem.h"
 
 #define HEAD_BYTES 8u /* struct perf_event_header */
 
-/* As perf orders them (perf_event_open(2)). */
+/* The common fields in perf's order (perf_event_open(2)). */
 struct who {
 	int32_t pid, tid;
 	uint64_t ns;
@@ -22,7 +22,7 @@ struct rest {
 	uint32_t bytes;
 };
 
-/* The next @n bytes. Return: 0: there are fewer. */
+/* Take the next @n bytes. Return: 1; 0: there are fewer. */
 static int take(struct rest *r, void *to, uint32_t n)
 {
 	if (n > r->bytes)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See stop_machine.h. A thread cannot ptrace() its own process, so a child does it, made by clone()
- * with the memory shared; the caller waits meanwhile (CLONE_VFORK), and the child uses its thread's
- * data. PTRACE_SEIZE and PTRACE_INTERRUPT interrupt no system call for the program: it begins
- * again, with what is left of its time (with its full time, where the kernel itself would end it).
- * A signal that a thread was about to take is given back with PTRACE_DETACH.
+ * See stop_machine.h. A thread cannot ptrace() its own process, so a child does it. clone() makes
+ * the child with shared memory; the caller waits meanwhile (CLONE_VFORK), and the child uses the
+ * caller's thread data. PTRACE_SEIZE and PTRACE_INTERRUPT interrupt no system call visibly: it
+ * begins again, with the rest of its time (with its full time, where the kernel itself would end
+ * it). A signal that a thread was about to take is given back with PTRACE_DETACH.
  *
- * A filter of system calls may answer ptrace() by killing all processes that share the memory. So
- * with a filter nothing is tried.
+ * A seccomp filter may answer ptrace() by killing all processes that share the memory. So with a
+ * filter nothing is tried.
  *
- * Owns nothing beyond the call. fork: nothing. Costs some 10 us a thread. Tests:
+ * No state beyond the call. fork: nothing. Costs some 10 us for each thread. Tests:
  * tests/cli/test_attach_functions.py.
  */
 #include "engine/process/stop_machine.h"
@@ -26,14 +26,14 @@
 #include "engine/process/thread_list.h"
 
 #define STACK_BYTES  65536u
-#define MORE	     64u /* threads that may begin meanwhile */
-#define MAX_ROUNDS   64u /* of listing them */
+#define MORE	     64u /* threads that may start meanwhile */
+#define MAX_ROUNDS   64u /* of listing the threads */
 #define PAUSE_NS     20000
 #define STATUS_BYTES 4096u
 #define LATE_NS	     UINT64_C(1000000000)
 
 enum state {
-	STATE_RUNS, /* seized, and asked to stop */
+	STATE_RUNS, /* seized, and requested to stop */
 	STATE_STOPPED,
 	STATE_GONE,
 };
@@ -46,7 +46,7 @@ struct stop {
 	int caller, late;
 	int err;
 	uint32_t nr, room, nr_new;
-	struct stopped_thread *threads; /* by id */
+	struct stopped_thread *threads; /* sorted by id */
 };
 
 static long do_ptrace(long what, int tid, long data)
@@ -61,7 +61,7 @@ static int fail_at(struct stop *s, int tid, int err)
 	return err;
 }
 
-/* Where a thread is in the table, or belongs. */
+/* The index of a thread in the table, or where it belongs. */
 static uint32_t place_of(const struct stop *s, int tid)
 {
 	return LOWER_BOUND(i, 0, s->nr, s->threads[i].tid < tid);
@@ -134,7 +134,9 @@ static int wait_all(struct stop *s)
 	return 0;
 }
 
-/* The list is read again because a thread may make others until it is stopped. */
+/*
+ * Stop all threads. The list is read again, because a thread may make others until it is stopped.
+ */
 static int stop_all(struct stop *s)
 {
 	uint32_t round;
@@ -152,7 +154,7 @@ static int stop_all(struct stop *s)
 	return fail_at(s, 0, -EAGAIN);
 }
 
-/* The number behind @name in the text of a status file; ~0: it is not there. */
+/* The number behind @name in the text of a status file; ~0: none. */
 static uint64_t status_field(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -178,7 +180,9 @@ static void let_go(const struct stopped_thread *t)
 	do_ptrace(PTRACE_DETACH, t->tid, t->signal);
 }
 
-/* Return: 0; -EACCES: there is a filter, or nothing says that there is none; -EMFILE, -ENFILE. */
+/*
+ * Return: 0; -EACCES: there is a filter, or it is not known that there is none; -EMFILE, -ENFILE.
+ */
 static int check_filter(int folder)
 {
 	char text[STATUS_BYTES];
@@ -194,8 +198,8 @@ static int check_filter(int folder)
 }
 
 /*
- * A thread that was asked to stop and did not in time: its system call is interrupted all the same.
- * It is not waited for if it is in no call that a stop ends.
+ * A thread did not stop in time; its system call may be interrupted all the same. Wait for it only
+ * if it is in a call that a stop ends.
  */
 static void let_late_go(const struct stop *s, struct stopped_thread *t, uint64_t until)
 {
@@ -208,7 +212,7 @@ static void let_late_go(const struct stop *s, struct stopped_thread *t, uint64_t
 		let_go(t);
 }
 
-/* In the child. The kernel detaches the rest when the child ends. */
+/* Runs in the child. The kernel detaches the remaining threads when the child ends. */
 static void run(void *arg)
 {
 	struct stop *s = arg;
@@ -220,7 +224,7 @@ static void run(void *arg)
 	err = stop_all(s);
 	if (!err)
 		s->fn(s->threads, s->nr, s->arg);
-	/* not before: the child may be killed in @fn */
+	/* not earlier: the child may be killed in @fn */
 	s->err = err;
 	for (i = 0; i < s->nr; i++)
 		if (s->threads[i].state == STATE_STOPPED)
@@ -263,7 +267,7 @@ int stop_machine(void (*fn)(const struct stopped_thread *threads, uint32_t nr, v
 		return err ? err : -ENOMEM;
 	}
 	s.threads = (struct stopped_thread *)(memory + STACK_BYTES);
-	s.err = -ECHILD; /* it was killed */
+	s.err = -ECHILD; /* the child was killed */
 	signals = sys_set_signals(UINT64_MAX);
 	child = arch_vfork_call(run, &s, memory + STACK_BYTES);
 	if (child > 0)

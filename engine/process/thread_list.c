@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See thread_list.h. Owns the folder's descriptor in the agent's table, if that keeps it. fork: the
- * child's agent opens its own. Tests: tests/engine/events/switches, tests/engine/fire/alone.
+ * See thread_list.h. Owns the descriptor of the folder in the agent's table, if thread_list_keep()
+ * was called. fork: the child's agent opens its own. Tests: tests/engine/events/switches,
+ * tests/engine/fire/alone.
  */
 #include "engine/process/thread_list.h"
 
@@ -13,7 +14,7 @@
 
 static int kept = -1, kept_by;
 
-/* A path below /proc/self/task. Return: a descriptor or -errno. */
+/* Open a path below /proc/self/task. Return: a descriptor or -errno. */
 static int open_at(const char *path, int flags)
 {
 	char whole[64];
@@ -35,7 +36,7 @@ void thread_list_keep(void)
 	kept_by = sys_gettid();
 }
 
-/* @fd: is closed. */
+/* Read all of @fd, and close it. */
 static long read_all(int fd, char *text, size_t bytes)
 {
 	long n;
@@ -56,7 +57,7 @@ long thread_list_main(const char *file, char *text, size_t bytes)
 	return read_all(open_at(path, O_RDONLY), text, bytes);
 }
 
-/* `TID/FILE`. @path: PATH_BYTES. */
+/* Make `TID/FILE`. @path: PATH_BYTES. */
 static const char *path_of(char *path, int tid, const char *file)
 {
 	struct seq_buf s;
@@ -120,7 +121,7 @@ long thread_list_read_in(int folder, int tid, const char *file, char *text, size
 	return read_all((int)fd, text, bytes);
 }
 
-/* `TID (NAME) STATE ...`, and NAME may have anything in it. */
+/* The text is `TID (NAME) STATE ...`, and NAME may contain any character. */
 char thread_list_state(int folder, int tid)
 {
 	char text[256], *state = NULL, *p;
