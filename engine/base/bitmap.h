@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bits in 64-bit words, by number. Plain stores: a user that shares a map with other threads orders
- * them.
+ * Bits in 64-bit words, by number. The stores are plain: a caller that shares a map with other
+ * threads has to order them.
  */
 #ifndef VESTIGE_BASE_BITMAP_H
 #define VESTIGE_BASE_BITMAP_H

@@ -7,7 +7,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Seen by the program; everything else in the engine is hidden. */
+/* The program may use it; all other symbols of the engine are hidden. */
 #define VESTIGE_EXPORT __attribute__((visibility("default")))
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Glob matching without recursion: on a mismatch the last star takes one character more. The
+ * Glob matching without recursion: after a mismatch the last `*` takes one more character. The
  * grammar is the kernel's (a class that is not closed is a plain '['). Tests:
  * tests/unit/test_engine_base.c.
  */

@@ -7,7 +7,7 @@
 
 /*
  * hash_u64() - spread @v over 64 bits by Fibonacci hashing (Knuth, The Art of Computer Programming
- * 3, 6.4). The upper bits are the good ones: shift right before masking. Any context.
+ * 3, 6.4). The upper bits are spread best: shift right before masking. Any context.
  */
 static inline uint64_t hash_u64(uint64_t v)
 {

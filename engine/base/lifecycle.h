@@ -16,20 +16,20 @@
 
 struct area_header;
 
-/* The start goes up, fork goes up, the exit goes down. */
+/* The order of start and of fork; exit has the reverse order. */
 enum lifecycle_level {
 	LIFECYCLE_PROCESS, /* what a process is: areas of the dead, clock, threads, objects */
 	LIFECYCLE_THREAD,  /* the calling thread can make records */
 	LIFECYCLE_HOOK,	   /* the hooks register with core */
-	LIFECYCLE_HOOK_2,  /* the hook that looks at what the first one left */
-	LIFECYCLE_CORE,	   /* functions are found; what core has for events */
-	LIFECYCLE_SYSTEM,  /* the engine's own events */
+	LIFECYCLE_HOOK_2,  /* the hook for functions that the first one cannot handle */
+	LIFECYCLE_CORE,	   /* functions are found; core's parts for events start */
+	LIFECYCLE_SYSTEM,  /* built-in events */
 	LIFECYCLE_PROGRAM, /* events that the program's objects define */
 	LIFECYCLE_BOOT,	   /* VESTIGE_BOOT is carried out */
-	LIFECYCLE_SESSION, /* then what the session has beyond it */
+	LIFECYCLE_SESSION, /* the writes to the session are carried out */
 	LIFECYCLE_LIVE,	   /* from here on other threads run, and objects come and go */
 	LIFECYCLE_AGENT,   /* the agent's thread */
-	LIFECYCLE_AGENT_2, /* what waits for it */
+	LIFECYCLE_AGENT_2, /* parts that wait for the agent */
 	LIFECYCLE_LEVELS
 };
 
@@ -38,12 +38,12 @@ struct lifecycle_start {
 	int with_agent;	  /* 0: the process is not steered from outside */
 };
 
-/* The child's side of fork(): the rows are called once for each of these, in this order. */
+/* The child's side of fork(): all rows are called for each of these steps, in this order. */
 enum lifecycle_fork_when {
-	LIFECYCLE_FORK_LEAVE,	 /* always: forget the parent's threads and descriptors */
-	LIFECYCLE_FORK_TAKE,	 /* the child has an area and rings; @parent is mapped still */
-	LIFECYCLE_FORK_RESUME,	 /* the parent's area is gone: records are made */
-	LIFECYCLE_FORK_UNLOCKED, /* the tree's lock is given back */
+	LIFECYCLE_FORK_LEAVE,	 /* in each child: forget the parent's threads and descriptors */
+	LIFECYCLE_FORK_TAKE,	 /* the child has its area and rings; @parent is still mapped */
+	LIFECYCLE_FORK_RESUME,	 /* the parent's area is unmapped; records are made from here on */
+	LIFECYCLE_FORK_UNLOCKED, /* the tree lock has been released */
 };
 
 struct lifecycle_fork {
@@ -53,9 +53,10 @@ struct lifecycle_fork {
 };
 
 /*
- * A row; each function NULL: nothing to do.
- * @start: constructor context, one thread. What fails is a line of vestige_status.
- * @fork: in the child, see above. @exit: at exit(), the agent's thread may still run.
+ * A row. Each function may be NULL.
+ * @start: constructor context, one thread. A part that fails adds a line to vestige_status.
+ * @fork: in the child, once for each step above. @exit: at exit(); the agent's thread may still
+ * run.
  */
 struct lifecycle {
 	uint8_t level;

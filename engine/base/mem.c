@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes and strings without libc. Runs in any context; no state, nothing for fork to undo. Built
+ * Bytes and strings without libc. Any context; no state, so nothing to do after fork(). Built
  * with -fno-tree-loop-distribute-patterns, or the compiler would turn each loop into a call of
  * itself. Speed hardly matters: no hook copies memory. Tests: tests/unit/test_engine_base.c.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few functions on bytes and strings that the engine uses. libc's may be traced or interposed
- * by the program, so the engine has its own: hidden, so that the compiler's calls reach them too.
+ * Functions on bytes and strings. The program may trace or interpose libc's, so the engine has its
+ * own. They are hidden, so calls that the compiler makes reach them too.
  */
 #ifndef VESTIGE_BASE_MEM_H
 #define VESTIGE_BASE_MEM_H

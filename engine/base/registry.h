@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists that the linker makes. A member is registered in the file that defines it, so adding one is
- * adding a file. In the header of the list:
+ * Lists that the linker makes. A member registers itself in the file that defines it, so a new
+ * member needs only a new file. In the header of the list:
  *
  *	REGISTRY(vestige_tracers, const struct tracer);
  *	#define TRACER_REGISTER(self) REGISTRY_ADD(vestige_tracers, self)
  *
- * The list is a section of pointers, in no order that a reader may rely on. A list without a member
+ * The list is a section of pointers; their order is not defined. A list without a member
  * does not link.
  */
 #ifndef VESTIGE_BASE_REGISTRY_H

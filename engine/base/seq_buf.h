@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text put together in a buffer of fixed size; bytes that do not fit are counted, never written. */
+/* Builds text in a buffer of fixed size. Bytes that do not fit are counted and not written. */
 #ifndef VESTIGE_BASE_SEQ_BUF_H
 #define VESTIGE_BASE_SEQ_BUF_H
 
@@ -45,7 +45,7 @@ static inline void seq_putu(struct seq_buf *s, uint64_t v)
 		seq_putc(s, digits[--n]);
 }
 
-/* At the right of @width columns; more where it is longer. */
+/* Right-aligned in @width columns; a longer number takes more. */
 static inline void seq_putu_right(struct seq_buf *s, uint64_t v, uint32_t width)
 {
 	uint64_t rest = v;
@@ -58,7 +58,7 @@ static inline void seq_putu_right(struct seq_buf *s, uint64_t v, uint32_t width)
 	seq_putu(s, v);
 }
 
-/* A text at the left of @width columns, cut to them. */
+/* Left-aligned in @width columns; a longer text is cut. */
 static inline void seq_puts_left(struct seq_buf *s, const char *text, uint32_t width)
 {
 	uint32_t n;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Data behind a count that is odd while the data changes. One writer at a time, which never waits.
- * Readers see by the count whether all they read belongs together. A writer that was interrupted
- * for good (in a fork's child, by a longjmp()) leaves the count odd; the next writer corrects it.
- * The fences cost nothing on x86, whose loads and stores keep their order; a reader outside the
- * process reads by pread().
+ * Protects data by a count that is odd while the data changes. There is one writer at a time, and
+ * it never waits. A reader compares the count before and after it reads; if it changed, the data
+ * may be mixed, and the reader reads again. A writer that never finishes (in a fork's child, or
+ * after a longjmp()) leaves the count odd; the next writer corrects it. The fences cost nothing on
+ * x86, which keeps the order of loads and of stores. A reader outside the process reads by pread().
  */
 #ifndef VESTIGE_BASE_SEQCOUNT_H
 #define VESTIGE_BASE_SEQCOUNT_H
@@ -23,16 +23,16 @@ static inline void write_seqcount_end(uint32_t *count)
 	__atomic_store_n(count, (*count | 1) + 1, __ATOMIC_RELEASE);
 }
 
-/* Odd: the data is changing now, and a read would mix two states. */
+/* Return: the count. If it is odd, the data is changing now and must not be used. */
 static inline uint32_t read_seqcount_begin(const uint32_t *count)
 {
 	return __atomic_load_n(count, __ATOMIC_ACQUIRE);
 }
 
-/* Whether it has changed since read_seqcount_begin(), which gave @begun. */
+/* Whether the data has changed since read_seqcount_begin() returned @begun. */
 static inline int read_seqcount_retry(const uint32_t *count, uint32_t begun)
 {
-	/* the last of the data before the count */
+	/* all data is read before the count */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(count, __ATOMIC_RELAXED) != begun;
 }

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * sort() - @nr elements of @bytes each at @at, by @before: whether @a comes before @b. The order of
- * equal ones is open. Any context.
+ * sort() - sort an array of @nr elements at @at, @bytes each. @before: whether @a comes before @b.
+ * The order of equal elements is not defined. Any context.
  */
 static inline void sort(void *at, uint32_t nr, size_t bytes,
 			int (*before)(const void *a, const void *b))

@@ -9,7 +9,7 @@
 
 #include "engine/base/mem.h"
 
-/* Where the first @c is; @n: there is none. */
+/* Offset of the first @c; @n if there is none. */
 static inline size_t text_find(const char *text, size_t n, char c)
 {
 	size_t i;
@@ -19,7 +19,7 @@ static inline size_t text_find(const char *text, size_t n, char c)
 	return i;
 }
 
-/* Where the last @c is; @n: there is none. */
+/* Offset of the last @c; @n if there is none. */
 static inline size_t text_find_last(const char *text, size_t n, char c)
 {
 	size_t i;
@@ -40,7 +40,7 @@ static inline int is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* A stretch of text: what a parser has still before it, or a piece that it has found. */
+/* A part of a text: the rest that a parser has not read yet, or a word that it has found. */
 struct word {
 	const char *at;
 	size_t n;
@@ -73,7 +73,7 @@ static inline struct word word_strip(struct word w)
 	return w;
 }
 
-/* The next word between blanks; *@rest is behind it. Of no bytes: there is none. */
+/* The next word between blanks; *@rest is moved behind it. A word of 0 bytes: none is left. */
 static inline struct word word_take(struct word *rest)
 {
 	struct word w = word_skip_blanks(*rest);
@@ -85,7 +85,7 @@ static inline struct word word_take(struct word *rest)
 	return (struct word){w.at, n};
 }
 
-/* The bytes up to @end; *@rest is behind it. Return: whether there was anything left. */
+/* The bytes up to @end; *@rest is moved behind @end. Return: 0 if *@rest was empty. */
 static inline int word_next(struct word *rest, char end, struct word *out)
 {
 	size_t n;
