@@ -31,7 +31,7 @@ enum sched_why {
 /* Why a thread is blocked. */
 struct sched_reason {
 	enum sched_why why;
-	int32_t holder;	  /* of the lock, at the begin of the wait; 0 unknown */
+	int32_t holder;	  /* of the lock, at the start of the wait; 0 unknown */
 	uint64_t lock;	  /* its address */
 	const char *sort; /* of the lock: "mutex", NULL unknown */
 	int32_t nr;	  /* of the system call */

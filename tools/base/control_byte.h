@@ -24,7 +24,7 @@ static inline bool is_control_byte(char c)
 size_t control_plain(const char *text, size_t n);
 
 /*
- * control_escape() - write the control character at the begin of @text as text: `\n`, `\t`, else
+ * control_escape() - write the control character at the start of @text as text: `\n`, `\t`, else
  * `\xNN` for each byte.
  * @to: gets the escape, without a NUL. *@bytes: its length. @n: bytes of @text, at least 1.
  * Return: the bytes of the control character, 1 or 2.

@@ -58,7 +58,7 @@ static uint64_t walk_row(struct walk *w, uint32_t row, uint64_t since, uint64_t 
 	return sum;
 }
 
-/* Calls at the begin of a recording whose callers are not in it. */
+/* Calls at the start of a recording whose callers are not in it. */
 static void walk_first(struct walk *w, uint32_t nr_rows)
 {
 	for (uint32_t row = nr_rows; row-- > 1;) {
