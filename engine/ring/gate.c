@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The gate of a ring, see ring.h. Whether it is open for a thread is in the thread's outermost
- * control block, as the gate's number: a new gate is closed for all threads. ring.c asks on the
- * slow path alone; a key of 0 sends the thread there. fork: the child's blocks are new, so the gate
- * is closed for its thread. Tests: tests/unit/test_ring.c.
+ * The gate of a ring, see ring.h. A thread that has opened the gate has its number in its outermost
+ * control block. A new gate has a new number, so it is closed for all threads. Only the slow path
+ * (ring.c) reads the number; a cpu_key of 0 sends the thread there. fork: the child's blocks are
+ * new, so the gate is closed for its thread. Tests: tests/unit/test_ring.c.
  */
 #include "arch_barrier.h"
 #include "engine/ring/ring_write.h"
@@ -16,7 +16,7 @@ void ring_set_gate(struct ring *r, int on)
 	ring_invalidate();
 }
 
-/* The calling thread's outermost block, which it is given if it has none yet; or NULL. */
+/* The calling thread's outermost block, made if there is none yet; NULL: no block is free. */
 static struct ring_ctl *own_block(struct ring *r)
 {
 	if (!ring_block(r)->tid)
@@ -24,7 +24,7 @@ static struct ring_ctl *own_block(struct ring *r)
 	return ring_block(r)->tid > 0 ? ring_outermost(ring_block(r)) : NULL;
 }
 
-/* A key of 0 sends the next call to the slow path, where it finds the gate open. */
+/* A key of 0 sends the next call to the slow path, which finds the gate open. */
 void ring_gate_open(struct ring *r)
 {
 	struct ring_ctl *ctl = own_block(r);
@@ -33,7 +33,7 @@ void ring_gate_open(struct ring *r)
 		store_relaxed(&ctl->gate_open, load_relaxed(&r->gate));
 }
 
-/* A handler that comes between the stores finds the gate closed, and makes no key again. */
+/* A signal handler between the stores finds the gate closed, so it does not set the key again. */
 void ring_gate_close(struct ring *r)
 {
 	struct ring_ctl *ctl = own_block(r);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two levels of bits: a page for each 32,768 ids that were ever in it, found through a table that
- * has room for all and memory for what is used. Bits and pages appear by one store each and pages
- * stay until pid_list_free(), so that the ring's slow path reads without a lock. fork: the child
- * has its own copy. Costs: 4 KiB, and 4 KiB of the table, for the ids of one process. Tests:
- * tests/unit/test_pid_list.c.
+ * Two levels: a table of pages, and in each page the bits of 32,768 ids. The table has addresses
+ * for all pages but memory only where it is used; a page is made with the first id in it. A bit or
+ * a page is added by one store, and pages stay until pid_list_free(), so that the ring's slow path
+ * can read without a lock. fork: the child has its own copy. Costs: for the ids of one process 4
+ * KiB, and 4 KiB of the table. Tests: tests/unit/test_pid_list.c.
  */
 #include "engine/ring/pid_list.h"
 
@@ -37,7 +37,9 @@ int pid_list_has(const struct pid_list *l, uint32_t pid)
 	return bits && (load_relaxed(&bits[bit / 64]) >> (bit % 64) & 1);
 }
 
-/* Make it if it is not there. Of two threads that make one at once, the second frees its own. */
+/*
+ * The chunk's bits, made if there are none. If two threads make them at once, the second frees its.
+ */
 static uint64_t *chunk_make(struct pid_list *l, uint32_t i)
 {
 	uint64_t **chunks = load_acquire(&l->chunks), *bits;

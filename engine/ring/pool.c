@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool: each CPU has a share of the pages, walked by a hand, so that pages are taken in turn
- * and the one under the hand is the one taken longest ago. A share is backed by memory bit by bit,
- * when its backed part is in use: an idle CPU costs nothing, and a program that records little
- * starts fast. Pages change hands by compare-and-store on their descriptor alone: no lists, so a
- * thread that is suspended or killed anywhere delays no other.
+ * The pool: each CPU has a share of the pages. A hand (area_cpu.hand) goes round the share, so
+ * pages are taken in turn, and the page at the hand was taken longest ago. A share gets memory step
+ * by step, when all pages with memory are in use: an idle CPU costs nothing, and a program that
+ * records little starts fast. A page changes its owner by one compare-and-store on its descriptor.
+ * There are no lists, so a thread that is suspended or killed at any point delays no other.
  *
- * Discarding buffers look through the whole share for a free page before they refuse (once for
- * each time that the reader freed some, see ring_ctl.failed_gen). Overwriting ones take what is
- * under the hand; a page that was published lately, because its thread is slow, gets a second
- * chance.
+ * A discarding buffer searches the whole share for a free page before it drops a record. It
+ * searches again only after the reader has freed pages (ring_ctl.failed_gen). An overwriting buffer
+ * takes the page at the hand; a page that was published late, because its thread is slow, gets a
+ * second chance.
  *
- * With a snapshot a CPU has two such shares, and writers take pages of one of them; see snapshot.c.
+ * With a snapshot a CPU has two shares, and writers take pages of one of them; see snapshot.c.
  * Tests: tests/unit/test_pool.c, tests/engine/.
  */
 #include "engine/ring/pool.h"
@@ -26,7 +26,7 @@
 
 #define GROW_PAGES 64u
 
-/* One of a CPU's two. */
+/* One of the two shares of a CPU. */
 struct share {
 	struct area_cpu *row;
 	uint32_t first;
@@ -50,7 +50,7 @@ static struct share share_at(const struct ring *r, struct area_cpu *row, uint32_
 	return s;
 }
 
-/* The one of which writers take pages. */
+/* The share from which writers take pages. */
 static struct share live_share(const struct ring *r, struct area_cpu *row)
 {
 	const struct area_snapshot *snap = pool_snapshot(r, row);
@@ -71,8 +71,8 @@ static uint32_t nr_shares(const struct ring *r, const struct area_cpu *row)
 }
 
 /*
- * Whether a published page holds records of the snapshot: it was begun before this snapshot was
- * taken and published after the one before.
+ * Whether a published page has records of the snapshot: it was begun before this snapshot was
+ * taken, and published after the previous snapshot.
  */
 static int is_kept(const struct ring *r, const struct area_cpu *row, uint32_t index)
 {
@@ -99,7 +99,7 @@ static int share_back(struct ring *r, const struct share *s, uint32_t pages)
 		fetch_add(&s->row->no_memory, 1);
 		return err;
 	}
-	/* another thread may have added the same pages meanwhile: that is as good */
+	/* if another thread has added the same pages meanwhile, that is enough */
 	compare_and_store(s->nr_backed, n, to);
 	return 0;
 }
@@ -123,10 +123,10 @@ static uint64_t out_of_graph(uint64_t word)
 }
 
 /*
- * Whether the next words are records of eight bytes, the kinds 2 to 6: their upper bit is clear,
- * and stays clear when 2 is subtracted or 1 is added. A RECORD_CONTEXT is no record of its own.
- * Each page that is taken again comes through here, so it is no loop: compilers keep one of eight
- * steps, which takes half as long again.
+ * Whether the next eight words are records of eight bytes, that is of kinds 2 to 6: the highest bit
+ * of the kind is clear, and stays clear when 2 is subtracted or 1 is added. A RECORD_CONTEXT does
+ * not count as a record. The code runs for each page that is taken again, and is not a loop because
+ * compilers do not unroll it fully; a loop takes half as long again.
  */
 static int all_graph(const uint64_t *words)
 {
@@ -189,7 +189,7 @@ static uint32_t count_records(const struct page_head *head, uint32_t read, uint6
 	return n;
 }
 
-/* Take page @i of the share in state @from. Return: its index in the pool, or -EAGAIN. */
+/* Take page @i of the share if its state is @from. Return: its index in the pool, or -EAGAIN. */
 static int take_as(struct ring *r, const struct share *s, uint32_t i, uint32_t from)
 {
 	struct area_cpu *row = s->row;
@@ -199,7 +199,7 @@ static int take_as(struct ring *r, const struct share *s, uint32_t i, uint32_t f
 
 	if (!compare_and_store(&desc->state, from, PAGE_TAKING))
 		return -EAGAIN;
-	/* read when no other thread can change it */
+	/* read after the take, when no other thread can change it */
 	if (from == PAGE_PUBLISHED && unlikely(is_kept(r, row, index))) {
 		store_release(&desc->state, PAGE_PUBLISHED);
 		return -EAGAIN;
@@ -221,8 +221,8 @@ static int take_as(struct ring *r, const struct share *s, uint32_t i, uint32_t f
 #define AT_END UINT32_MAX
 
 /*
- * Move the hand one page on. Return: which page it left; where it is behind the last one it begins
- * again, or with @stop stays there: AT_END.
+ * Move the hand to the next page. Return: the page that it left. Behind the last page the hand goes
+ * to the first one, or with @stop stays there: AT_END.
  */
 static uint32_t hand_step(const struct share *s, uint32_t nr_backed, int stop)
 {
@@ -237,7 +237,7 @@ static uint32_t hand_step(const struct share *s, uint32_t nr_backed, int stop)
 	}
 }
 
-/* How many pages, from the first on, may be taken: they have memory, and are within the quota. */
+/* The number of pages, from the first one on, that may be taken: with memory, within the quota. */
 static uint32_t nr_usable(const struct share *s)
 {
 	uint32_t n = load_acquire(s->nr_backed);
@@ -279,7 +279,7 @@ static int take_overwrite(struct ring *r, struct area_cpu *row)
 		int index;
 
 		at = n || may_grow ? hand_step(&s, n, may_grow) : AT_END;
-		/* allocate more pages rather than lose records */
+		/* give more pages memory rather than lose records */
 		if (at == AT_END && may_grow) {
 			may_grow = !share_back(r, &s, GROW_PAGES);
 			continue;
@@ -311,7 +311,8 @@ void pool_own(struct ring *r, uint32_t index)
 }
 
 /*
- * A place below the quota for a page published as @seq: a free one, or the place of an older page.
+ * Find a page below the quota for the records of a page published as @seq: a free page, or an older
+ * one.
  */
 static int find_place(struct ring *r, const struct share *s, uint64_t seq)
 {
@@ -343,7 +344,7 @@ static int find_place(struct ring *r, const struct share *s, uint64_t seq)
 	}
 }
 
-/* Whether a published page has no record that is still needed. */
+/* Whether no record of a published page is needed any more. */
 static int is_garbage(const struct ring *r, const struct area_cpu *row, uint32_t index)
 {
 	const struct area_snapshot *snap = pool_snapshot(r, row);
@@ -353,8 +354,9 @@ static int is_garbage(const struct ring *r, const struct area_cpu *row, uint32_t
 }
 
 /*
- * Move page @from, which is beyond the quota and ours (TAKING) and has records, to a place below,
- * or overwrite it. Pages of a share that is given up go to the live one.
+ * Page @from is beyond the quota, has records, and is owned by the caller (TAKING). Copy it to a
+ * page below the quota, or else drop its records. Pages of a share that is being freed go to the
+ * live one.
  */
 static void move_page(struct ring *r, const struct share *s, uint32_t from)
 {
@@ -381,7 +383,7 @@ static void move_page(struct ring *r, const struct share *s, uint32_t from)
 	store_release(&r->descs[to].state, PAGE_PUBLISHED);
 }
 
-/* Remove page @i, which is beyond the quota, unless a thread owns it. */
+/* Remove page @i, which is beyond the quota, unless a thread owns it (PAGE_GONE). */
 static void withdraw(struct ring *r, const struct share *s, uint32_t i)
 {
 	struct page_desc *d = &r->descs[s->first + i];
@@ -484,7 +486,7 @@ void pool_spare_free(struct ring *r, struct area_cpu *row)
 	shrink(r, &s);
 }
 
-/* Whether it is published, not the snapshot's, and older than the last clearing of the buffer. */
+/* Whether it is published, not in the snapshot, and older than the last clearing of the buffer. */
 static int is_old(const struct ring *r, const struct area_cpu *row, uint32_t index)
 {
 	return !is_kept(r, row, index) &&
@@ -505,7 +507,7 @@ void pool_clear(struct ring *r, struct area_cpu *row)
 			if (load_relaxed(state) != PAGE_PUBLISHED || !is_old(r, row, index) ||
 			    !compare_and_store(state, PAGE_PUBLISHED, PAGE_TAKING))
 				continue;
-			/* it may have been used again since we looked */
+			/* it may have been taken and published again since the check */
 			store_release(state, is_old(r, row, index) ? PAGE_FREE : PAGE_PUBLISHED);
 		}
 	}
@@ -572,7 +574,7 @@ void pool_publish(struct ring *r, uint32_t index)
 	struct area_cpu *row;
 	struct share s;
 
-	/* asked while the page is ours: once it is published another thread may have taken it */
+	/* checked before the page is published: after that another thread may take it */
 	row = &r->cpus[head->cpu < r->nr_cpus ? head->cpu : r->nr_cpus - 1];
 	if (head->commit > PAGE_BYTES)
 		head->commit = PAGE_BYTES;

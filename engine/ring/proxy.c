@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See proxy.h. The pages that are being written are kept in a table by ring, thread and CPU; one
- * that needs another's place publishes that one's page. A page begins with the stamp of its first
- * record, which is older than the page: records come in order of time for each thread and CPU.
+ * See proxy.h. A table has the pages that are being written, by ring, thread and CPU. If a new page
+ * needs a row that is in use, the page in that row is published first. A page's base_stamp is the
+ * stamp of its first record, not the time of the take: for each thread and CPU records come in
+ * order of time.
  * fork: the table is emptied. Tests: tests/engine/events/sched.
  */
 #include "engine/ring/proxy.h"
@@ -15,7 +16,7 @@
 #define NR_OPEN 512u
 
 struct open_page {
-	struct page_head *page; /* NULL: the place is free */
+	struct page_head *page; /* NULL: the row is free */
 	uint32_t index;
 	uint32_t ring, gen;
 	int tid;
@@ -25,7 +26,7 @@ struct open_page {
 __thread const struct ring_as *ring_as __attribute__((tls_model("initial-exec")));
 
 static struct open_page open_pages[NR_OPEN];
-static uint32_t any_open;      /* one was since the fork */
+static uint32_t any_open;      /* a page was open since the start or fork */
 static struct ring_ctl no_ctl; /* for ring_end_writer(): no nesting here */
 
 static struct open_page *place_of(const struct ring *r)
@@ -36,7 +37,7 @@ static struct open_page *place_of(const struct ring *r)
 }
 _Static_assert(NR_OPEN == 1u << (32 - 23), "the place is the hash's upper bits");
 
-/* An instance that is gone has taken its pages with it. */
+/* The pages of a removed instance are gone with it. */
 static void publish(struct open_page *o)
 {
 	struct ring *r = &rings[o->ring];

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proxy records: the agent writes them for another thread, about events that the thread cannot
- * record itself. It left its CPU; or another process, or an interrupt during it, woke one of our
- * threads. They are in pages of that thread and CPU, beside the thread's own, so readers need not
- * treat them differently. One writer at a time, under the tree's lock, with all signals blocked.
+ * Proxy records: records that the agent writes for another thread, about events that the thread
+ * cannot record itself: it left its CPU, or it was woken by another process or in an interrupt. The
+ * records are in pages of that thread and CPU, beside the thread's own pages, so readers need not
+ * treat them differently. One writer at a time, under the tree lock, with all signals blocked.
  */
 #ifndef VESTIGE_RING_PROXY_H
 #define VESTIGE_RING_PROXY_H
 
 #include "engine/ring/ring_write.h"
 
-/* The thread for which a record is being made: code that asks for the recording thread gets it. */
+/* The thread for which a record is made. Code that asks for the recording thread gets this one. */
 struct ring_as {
 	int tid, tgid;
-	int other; /* a second thread that it is about: lists of threads match either */
+	int other; /* a second thread in the event; set_*_pid match either of them */
 	uint32_t cpu;
 	uint64_t stamp; /* in the area's clock */
 	char comm[16];
 };
 
-/* NULL: the calling thread records for itself, as usual. */
+/* NULL: the calling thread makes records for itself, as usual. */
 extern __thread const struct ring_as *ring_as __attribute__((tls_model("initial-exec")));
 
 /*
- * ring_reserve_as_other() - as ring_reserve(), for ring_as.
- * Return: 1 and *@slot; 0: recording is off, or there is no page, which is counted.
+ * ring_reserve_as_other() - as ring_reserve(), but for the thread in ring_as, which is not NULL.
+ * Return: 1 and *@slot; 0: recording is off, or no page is free, which is counted.
  */
 int ring_reserve_as_other(struct ring *r, struct ring_slot *slot, uint32_t bytes);
 
-/* Records of a CPU were lost before we had them. */
+/* Count @n proxy records of a CPU that were lost before the agent could read them. */
 void ring_count_proxy_lost(struct ring *r, uint32_t cpu, uint64_t n);
 
-/* Publish all such pages: there will be no more proxy records. */
+/* Publish all pages of proxy records: no more will be written. */
 void ring_proxy_flush(void);
 
-/* In a fork's child: the pages are the parent's. */
+/* In a fork's child: forget the pages, which are the parent's. */
 void ring_proxy_fork(void);
 
 #endif

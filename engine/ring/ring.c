@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ring's slow path: control blocks, and the change of pages. ring.h says how it works and what
- * fork does; pool.c decides which page is taken, ring_settings.c changes what is asked here.
- * Everything reachable from ring_new_page() may run in a signal handler that interrupted any
- * instruction, this file's own included: a handler that finds the thread's block busy goes on with
- * a second one (enter_nested, ring_ctl_leave_nested). The compiler must see all of it to keep the
- * slow path free of calls. ring_thread.c has what threads do with their blocks elsewhere: they
- * begin, end, jump.
+ * fork does; pool.c decides which page is taken; ring_settings.c changes the settings that this
+ * file reads. Everything that ring_new_page() calls may run in a signal handler that interrupted
+ * any instruction, also of this file: a handler that finds the thread's block busy goes on with a
+ * second block (enter_nested, ring_ctl_leave_nested). All of it is in one file, so that the
+ * compiler can keep the slow path free of calls. ring_thread.c has the other uses of blocks: a
+ * thread begins, ends, jumps.
  */
 #include "engine/ring/ring_ctl.h"
 
@@ -31,28 +31,34 @@ struct ring_ctl ring_null_ctl;
 __thread struct ring_ctl *ring_ctl[RING_MAX]
 	__attribute__((tls_model("initial-exec"))) = {[0 ... RING_MAX - 1] = &ring_null_ctl};
 
-/* Of a block that has none: full, for a writer that chose the block before it lost its page. */
+/*
+ * The page of a block that has none. It is full, for a writer that chose the block before it lost
+ * its page.
+ */
 static struct page_head no_page = {.commit = PAGE_BYTES};
 
 __thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
 
-/* The block of threads that may no longer read the counter: the engine does not read it either. */
+/*
+ * The block of threads that may not read the counter any more: the engine does not read it there
+ * either.
+ */
 struct ring_ctl ring_forbidden_ctl = {.tid = -1};
 
 ptrdiff_t ring_rseq_offset;
 
-/* In memory that a fork's child finds zeroed: there all is off. */
+/* In memory that a fork's child finds zeroed, so everything is off there. */
 static struct ring_private {
 	uint32_t awake;
 	uint32_t ctl_hint;
-	uint32_t nr_used; /* blocks below this were used once */
+	uint32_t nr_used; /* blocks below it have been used once */
 	struct ring_ctl ctls[NR_CTLS];
 } * priv;
 
 struct ring rings[RING_MAX];
 static int (*mono_clock)(clockid_t, struct timespec *);
 
-/* The parent's set_ftrace_pid, its tracing_cpumask, its gate and its clock hold on. */
+/* Keep what the child inherits: set_ftrace_pid, tracing_cpumask, the gate and the clock. */
 static void keep_lists(struct ring *r, const struct ring *to)
 {
 	const struct pid_list *pids = r->pids, *no_pids = r->no_pids;
@@ -69,7 +75,7 @@ static void keep_lists(struct ring *r, const struct ring *to)
 	r->last_gate = last_gate;
 }
 
-/* The zeroed memory of the parent's blocks serves the child. */
+/* The child uses the parent's memory for blocks, which is zero now. */
 int ring_is_forks_child(void)
 {
 	return ring_ctl[0] != &ring_null_ctl && !ring_ctl[0]->tid;
@@ -137,7 +143,7 @@ uint64_t ring_clock_mono(void)
 {
 	struct timespec t;
 
-	/* The vdso's code: no lock, no vector register. */
+	/* in the vDSO: no lock, no vector register */
 	mono_clock(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
@@ -163,8 +169,8 @@ static struct area_cpu *cpu_row(const struct ring *r, uint32_t cpu)
 }
 
 /*
- * A row in the table of tasks; UINT32_MAX if it is full: the thread then has no name. @comm: its
- * name where it may not ask.
+ * Claim a row in the table of tasks; UINT32_MAX: it is full, and the thread has no name. @comm: the
+ * name of a thread that may make no system call.
  */
 static uint32_t task_new(struct ring *r, int tid, const char *comm)
 {
@@ -204,7 +210,7 @@ static struct ring_ctl *ctl_claim(int tid)
 }
 
 /*
- * A free block has the index of ring_top: see ring_close(), which may come between claim and clear.
+ * A free block has the index of ring_top: ring_close() may run between the claim and the clear.
  */
 void ring_ctl_free(struct ring_ctl *ctl)
 {
@@ -223,9 +229,10 @@ static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 }
 
 /*
- * The slow path of @ctl was interrupted by a handler that records: give the thread another block
- * until ring_ctl_leave_nested() by the one that was interrupted. If a handler leaves by a jump that we do
- * not see, the thread keeps this block, which is as good. NULL: none to be had.
+ * A handler that makes a record has interrupted the slow path of @ctl: give the thread another
+ * block until the interrupted slow path calls ring_ctl_leave_nested(). If a handler leaves by a
+ * jump that the engine does not see, the thread keeps this block, which does no harm. NULL: there
+ * is none.
  */
 static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 {
@@ -239,20 +246,20 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 		nested->task = ctl->task;
 		nested->below = ctl;
 		barrier();
-		if (ctl->nested) /* a handler on top of this one was faster */
+		if (ctl->nested) /* a handler that interrupted this one was faster */
 			ring_ctl_free(nested);
 		else
 			ctl->nested = nested;
 		barrier();
 		nested = ctl->nested;
 	}
-	/* the state recorded last in its page is older than that in ours */
+	/* its page may have recorded a newer state than this thread knows */
 	nested->last_state = ((nested->last_state >> 32) + 1) << 32;
 	ring_ctl[ctl->ring] = nested;
 	return nested;
 }
 
-/* Not busy any more. A handler that comes between the first two lines sets ring_ctl once more. */
+/* Not busy any more. A handler between the first two stores sets ring_ctl again. */
 void ring_ctl_leave_nested(struct ring_ctl *ctl)
 {
 	ring_ctl[ctl->ring] = ctl;
@@ -267,7 +274,9 @@ struct ring_ctl *ring_ctl_attach(struct ring *r, const char *comm)
 	struct ring_ctl *before = ring_ctl[r->index], *ctl = NULL;
 	int tid = sys_own_tid();
 
-	/* a handler that forked amid a record of an instance goes on without it */
+	/*
+	 * a handler that forked in the middle of an instance's record goes on without the instance
+	 */
 	if (priv && load_relaxed(&priv->awake) && r->area && tid)
 		ctl = ctl_claim(tid);
 	if (!ctl) {
@@ -289,7 +298,7 @@ static struct ring_ctl *attach(struct ring *r)
 	return ring_ctl_attach(r, "<...>");
 }
 
-/* Publish those held pages that have no unfinished writer below @level. */
+/* Publish the held pages that have no unfinished writer below @level. */
 static void publish_held(struct ring_ctl *ctl, uint32_t level)
 {
 	struct ring *r = &rings[ctl->ring];
@@ -304,7 +313,7 @@ static void publish_held(struct ring_ctl *ctl, uint32_t level)
 }
 
 /*
- * All writers of the page's level and above that were in older pages have ended: one of that level
+ * All writers of the page's level and above in older pages have ended, since a writer of that level
  * came after them.
  */
 void ring_ctl_retire(struct ring_ctl *ctl)
@@ -323,7 +332,8 @@ void ring_ctl_retire(struct ring_ctl *ctl)
 		pool_publish(&rings[ctl->ring], index);
 	} else {
 		/*
-		 * too many to be handlers: some have left by longjmp(), and their writers never end
+		 * too many to be of handlers: some have left by longjmp(), and their writers never
+		 * end
 		 */
 		if (ctl->nr_held == RING_MAX_HELD) {
 			publish_held(ctl, 0);
@@ -337,7 +347,7 @@ void ring_ctl_retire(struct ring_ctl *ctl)
 
 uint32_t (*ring_context)(void);
 
-static uint32_t with_contexts; /* a bit a ring */
+static uint32_t with_contexts; /* a bit for each ring */
 static_assert(RING_MAX <= 32, "with_contexts");
 
 void ring_set_contexts(struct ring *r, int on)
@@ -349,7 +359,7 @@ void ring_set_contexts(struct ring *r, int on)
 	ring_invalidate();
 }
 
-/* A handler that comes between two blocks sees the context as it is. */
+/* A handler between two blocks sees the current context. */
 void ring_context_changed(void)
 {
 	uint32_t left;
@@ -366,7 +376,7 @@ void ring_context_changed(void)
 	}
 }
 
-/* There is room: see page_fits(). One store makes the record whole. */
+/* There is room: see page_fits(). One store makes the record complete. */
 static void note_context(struct ring *r, struct ring_ctl *ctl)
 {
 	uint32_t now = load_relaxed(&r->contexts) ? ring_context() : 0;
@@ -389,7 +399,7 @@ static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 {
 	const struct page_head *head = ctl->page;
 
-	/* a fork's child that continues here has neither */
+	/* a fork's child that continues here has neither a page nor a descriptor */
 	return head && ctl->page_index != UINT32_MAX && head->cpu == cpu &&
 	       head->commit + bytes + RECORD_GRAPH_BYTES * !!rings[ctl->ring].contexts <=
 		       PAGE_BYTES &&
@@ -397,7 +407,7 @@ static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 	       !pool_is_before_snapshot(&rings[ctl->ring], head, UINT64_MAX);
 }
 
-/* Whether set_ftrace_pid, set_ftrace_notrace_pid or the gate leave the thread's calls out. */
+/* Whether set_ftrace_pid, set_ftrace_notrace_pid or the gate excludes the thread's calls. */
 static int is_unwanted(const struct ring *r, const struct ring_ctl *ctl)
 {
 	const struct pid_list *pids = load_acquire(&r->pids), *no_pids = load_acquire(&r->no_pids);
@@ -411,7 +421,7 @@ static int is_unwanted(const struct ring *r, const struct ring_ctl *ctl)
 
 #define MAX_FITS 1000u
 
-/* A page for an event, or else for a call of a thread that is wanted. */
+/* Get a page for an event; for a call only if the thread is wanted. */
 static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint32_t bytes,
 				     int event)
 {
@@ -426,7 +436,7 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 	if (page_fits(ctl, cpu, bytes)) {
 		/*
 		 * A hook that was entered before trace_clock became counter has a stamp that fits
-		 * no page any more, and would ask for ever.
+		 * no page any more, and would come here for ever.
 		 */
 		if (r->stamps == RING_STAMPS_COUNTER && ++ctl->nr_fits > MAX_FITS) {
 			ctl->nr_fits = 0;
@@ -449,7 +459,7 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 		return RING_SKIP;
 	}
 	ctl->failed_gen = UINT64_MAX;
-	/* not by ctl->page: that is gone if a handler forked meanwhile and this is the child */
+	/* do not use ctl->page: it is gone if a handler forked meanwhile and this is the child */
 	head = pool_page(r, (uint32_t)index);
 	head->tid = ctl->tid;
 	head->cpu = cpu;
@@ -467,7 +477,7 @@ out:
 	store_relaxed(&ctl->cpu_key, event && is_unwanted(r, ctl) ? 0 : key);
 	barrier();
 	/*
-	 * the other side of send_to_slow_path(); and of a fork by a handler: then the block is void
+	 * pairs with send_to_slow_path(), and with a handler's fork, after which the block is void
 	 */
 	if (unlikely(!load_relaxed(&r->running) || !load_relaxed(&ctl->tid) ||
 		     ring_cpu_is_off(r, cpu))) {
@@ -519,8 +529,8 @@ static enum ring_verdict new_page(struct ring *r, uint32_t bytes, int event)
 	barrier();
 	ring_ctl_leave_nested(ctl);
 	/*
-	 * Without rseq (-1), and in a child of vfork() on another CPU, where the area of rseq says where the
-	 * parent ran: the hook would find the page to be another CPU's for ever.
+	 * Without rseq (-1), and in a vfork's child on another CPU, where the rseq area has the
+	 * parent's CPU: the hook would always find that the page is another CPU's.
 	 */
 	if (verdict == RING_RETRY && ring_rseq_offset &&
 	    unlikely((uint32_t)arch_rseq_cpu(ring_rseq_offset) != arch_cpu()))
@@ -583,9 +593,9 @@ int ring_close(struct ring *r)
 	err = ring_synchronize();
 	if (err)
 		return err;
-	/* read now: a thread that was inside may have got a block meanwhile */
+	/* read it now: a thread that was inside may have got a block meanwhile */
 	n = load_acquire(&priv->nr_used);
-	/* from here on their former owners do not use them */
+	/* from here on the blocks' former owners do not use them */
 	fetch_add(&r->gen, 1);
 	for (i = 0; i < n; i++)
 		if (priv->ctls[i].ring == r->index && load_relaxed(&priv->ctls[i].tid) > 0)

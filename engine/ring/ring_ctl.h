@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Control blocks, for ring.c, whose they are, and ring_thread.c. */
+/* Control blocks, shared by ring.c, which owns them, and ring_thread.c. */
 #ifndef VESTIGE_RING_RING_CTL_H
 #define VESTIGE_RING_RING_CTL_H
 
@@ -9,22 +9,22 @@
 extern struct ring_ctl ring_null_ctl;
 
 /*
- * ring_ctl_attach() - the thread's first block in a ring. A handler that comes meanwhile makes a
- * block, too; the first one that is put into ring_ctl stays. @comm: the thread's name, where it may
- * not ask for it. Return: NULL: none is free, which is counted.
+ * ring_ctl_attach() - give the thread its first block in a ring. A handler may do the same
+ * meanwhile; the block that is put into ring_ctl first stays. @comm: the name of a thread that may
+ * make no system call. Return: the block; NULL: none is free, which is counted.
  */
 struct ring_ctl *ring_ctl_attach(struct ring *r, const char *comm);
 
-/* The block is free for any thread. */
+/* Free the block for any thread. */
 void ring_ctl_free(struct ring_ctl *ctl);
 
 /*
- * ring_ctl_retire() - the block has no page any more: publish the pages that no unfinished writer can
- * still write to, and hold the others back.
+ * ring_ctl_retire() - the block gives up its page: publish the pages to which no unfinished writer
+ * can write, and hold the others back.
  */
 void ring_ctl_retire(struct ring_ctl *ctl);
 
-/* The block is no longer busy; the thread has it again. */
+/* The block is no longer busy, and is the thread's again. */
 void ring_ctl_leave_nested(struct ring_ctl *ctl);
 
 #endif

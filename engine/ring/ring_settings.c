@@ -2,7 +2,7 @@
 /*
  * The settings of a ring: tracing_on and pauses, tracing_cpumask, the clock, clearing and resizing.
  * A change that writers must see sends all threads to the slow path (ring.c), which reads the
- * settings anew. Contexts are in ring.h. fork: the child has its parent's. Tests:
+ * settings again. ring.h has the contexts. fork: the child has its parent's settings. Tests:
  * tests/unit/test_ring.c, tests/engine/fire/{switches,resize}.
  */
 #include <linux/membarrier.h>
@@ -13,8 +13,9 @@
 #include "engine/ring/ring.h"
 
 /*
- * Off is off at once: each thread is sent to the slow path. A thread that is there now either sees
- * that we are off, or has stored its cpu_key before the barrier, and we clear it behind it.
+ * Off takes effect at once: each thread is sent to the slow path. A thread that is in it now either
+ * sees that recording is off, or has stored its cpu_key before the barrier, and the key is cleared
+ * after that.
  */
 void ring_invalidate(void)
 {
@@ -62,15 +63,15 @@ void ring_set_cpumask(struct ring *r, const uint64_t *off)
 }
 
 /*
- * Pages that no thread owns are free at once. A page that a thread owns stays with it: readers
- * leave out the records that are older than cleared_stamp.
+ * Pages that no thread owns are freed at once. A page that a thread owns stays with it: readers
+ * ignore records that are older than cleared_stamp.
  */
 static void clear_cpu(struct ring *r, struct area_cpu *row)
 {
 	row->cleared_overrun = load_relaxed(&row->overrun);
 	row->cleared_dropped = load_relaxed(&row->dropped_events);
 	row->cleared_commit = load_relaxed(&row->commit_overrun);
-	/* the next number: the last one is of a record that goes */
+	/* the next number: the last one is of a record that is dropped */
 	store_release(&row->cleared_stamp, ring_now(r) + (r->stamps == RING_STAMPS_COUNTER));
 	pool_clear(r, row);
 }
@@ -82,7 +83,7 @@ void ring_clear(struct ring *r, uint32_t cpu)
 	for (i = 0; i < r->nr_cpus; i++)
 		if (cpu == UINT32_MAX || cpu == i)
 			clear_cpu(r, &r->cpus[i]);
-	/* a thread that found no free page may look again */
+	/* a thread that found no free page may search again */
 	fetch_add(&r->area->reader_gen, 1);
 }
 
@@ -95,8 +96,8 @@ int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages)
 }
 
 /*
- * Times are greater than numbers, so the pages that threads own now would survive ring_clear():
- * they are marked as read.
+ * Times are greater than numbers, so pages that threads own now would survive ring_clear(): mark
+ * them as read.
  */
 static void forget_owned(struct ring *r)
 {

@@ -16,8 +16,10 @@
 
 #define MAX_STACK_BYTES (UINT64_C(1) << 30)
 
-/* The thread's block in a ring, or NULL: it has none. Of an instance between ring_enter() and
- * _leave. */
+/*
+ * The thread's block in a ring; NULL: it has none. For an instance between ring_enter() and
+ * ring_leave().
+ */
 static struct ring_ctl *own_block(uint32_t i)
 {
 	struct ring_ctl *ctl = ring_ctl[i];
@@ -28,9 +30,9 @@ static struct ring_ctl *own_block(uint32_t i)
 }
 
 /*
- * It is not known how far the slow path had got: its page is complete, or no writer will use it
- * again; readers can read it in both cases. No stack is so large that a frame far below @sp could
- * be on the same one.
+ * It is not known how far the slow path had got: either its page is complete, or no writer will use
+ * it again. Readers can read it in both cases. No stack is so large that a frame far below @sp
+ * could be on the same one.
  */
 void ring_jump(uint64_t sp)
 {
@@ -116,7 +118,7 @@ void ring_thread_rename(const char *name)
 		ring_leave(inside);
 }
 
-/* Give back a block and those for handlers above it. */
+/* Free a block and those for handlers that interrupted it. */
 static void release(struct ring_ctl *ctl)
 {
 	while (ctl) {
@@ -130,8 +132,8 @@ static void release(struct ring_ctl *ctl)
 }
 
 /*
- * The thread leaves its blocks, and continues with @next, which is none. Its block in ring_top goes
- * last.
+ * The thread leaves its blocks, and continues with @next, which is no real block. Its block in
+ * ring_top is left last.
  */
 static void leave_blocks(struct ring_ctl *next)
 {
@@ -141,7 +143,7 @@ static void leave_blocks(struct ring_ctl *next)
 
 	for (i = RING_MAX; i-- > 0;) {
 		ctl = own_block(i);
-		/* a handler that records from here on makes the thread a new block, which stays */
+		/* a handler that makes a record from here on gets a new block, which stays */
 		ring_ctl[i] = next;
 		barrier();
 		if (!i && inside)

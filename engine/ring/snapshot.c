@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The snapshot of a ring. Nothing is copied and no writer is stopped. A point in time divides the
- * records by their stamps (abi/area.h, struct area_snapshot), and writers go on in the CPU's other
- * share of pages, so that they do not overwrite the snapshot. A record made during the swap is on
- * one side or the other, by its stamp. A page may hold records of both; it is then kept as long as
- * the snapshot.
+ * records by their stamps (abi/area.h, struct area_snapshot). Writers go on in the CPU's other
+ * share of pages, so that they do not overwrite the snapshot. A record that is made during the swap
+ * is on one side or the other, by its stamp. A page may have records of both; it is then kept as
+ * long as the snapshot.
  *
- * Swapping is one store for each count, a look at each page of the share that writers go to, and
- * one store for each thread, which takes a new page with its next record. A second swap meanwhile,
- * also by a signal handler on top, does nothing. fork: the child's area has no snapshot; one that
- * was being taken is its parent's. Tests: tests/unit/test_pool.c, tests/engine/fire/snapshot.
+ * A swap is one store for each count, a look at each page of the share that becomes the live one,
+ * and one store for each thread, which takes a new page with its next record. A second swap
+ * meanwhile, also in a signal handler, does nothing. fork: the child's area has no snapshot; a swap
+ * that was running is its parent's. Tests: tests/unit/test_pool.c, tests/engine/fire/snapshot.
  */
 #include <errno.h>
 
@@ -43,7 +43,7 @@ int ring_snapshot_allocated(const struct ring *r)
 	return has_spare(r) && load_acquire(&r->snaps[0].allocated);
 }
 
-/* From the live ones' beginning to @now. */
+/* The records from the beginning of the live ones to @now become the snapshot. */
 static void swap_cpu(struct ring *r, struct area_cpu *row, uint64_t now, uint64_t published)
 {
 	struct area_snapshot *snap = &r->snaps[row - r->cpus];
@@ -66,7 +66,7 @@ static void swap_cpu(struct ring *r, struct area_cpu *row, uint64_t now, uint64_
 	write_seqcount_end(&snap->gen);
 }
 
-/* The moment that divides: later records and pages are not older than this, earlier ones are. */
+/* The time of the swap: later records and pages are not older, earlier ones are. */
 static uint64_t cut_off(struct ring *r)
 {
 	return r->stamps == RING_STAMPS_COUNTER ? fetch_add(&r->counter, 1) + 1 : ring_now(r);
@@ -83,7 +83,7 @@ int ring_snapshot(struct ring *r, uint32_t cpu)
 	err = snapshot_begin(r);
 	if (err)
 		return err;
-	/* in this order: pages published by then have only older records */
+	/* in this order: pages that were published by then have only older records */
 	published = load_acquire(&r->buffer->publish_seq);
 	barrier();
 	now = cut_off(r);
@@ -91,7 +91,7 @@ int ring_snapshot(struct ring *r, uint32_t cpu)
 		if (cpu == UINT32_MAX || cpu == i)
 			swap_cpu(r, &r->cpus[i], now, published);
 	ring_change_pages();
-	/* a thread that found no free page may look again */
+	/* a thread that found no free page may search again */
 	fetch_add(&r->area->reader_gen, 1);
 	snapshot_end(r);
 	return 0;
@@ -104,7 +104,7 @@ static void clear_cpu(struct ring *r, struct area_cpu *row)
 	write_seqcount_begin(&snap->gen);
 	store_relaxed(&snap->from_stamp, 0);
 	store_release(&snap->to_stamp, 0);
-	/* only pages published after the last swap may have live records */
+	/* only pages that were published after the last swap may have live records */
 	store_relaxed(&snap->from_publish, snap->to_publish);
 	write_seqcount_end(&snap->gen);
 }
@@ -116,7 +116,7 @@ int ring_snapshot_alloc(struct ring *r)
 
 	if (!has_spare(r))
 		return -ENOMEM;
-	/* the first one last: readers take it as the sign that all are */
+	/* the first CPU last: readers take it as the sign that all have memory */
 	for (i = r->nr_cpus; i-- > 0 && !err;)
 		if (!r->snaps[i].allocated)
 			err = pool_spare_alloc(r, &r->cpus[i]);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See srcu.h. Owns the table of the threads' records, which are claimed by compare-and-store and
- * given back when their threads end.
+ * freed when their threads end.
  *
- * A reader has left when its count of open sections is zero, or when the outermost was closed since
- * it was looked at: so one that opens sections all the time does not hold up the writer. A handler
- * that interrupts the change of a count closes what it opens, so at most one closing is not
- * counted, and the writer waits for the next. A thread that the kernel does not know any more has
+ * A reader has left if its count of open sections is zero, or if its outermost section was closed
+ * since the writer's first look. So a reader that opens sections all the time does not delay the
+ * writer. A handler that interrupts the change of a count closes what it opens, so at most one
+ * close is not counted, and the writer waits for the next one. A thread that no longer exists has
  * left.
- *
- * fork: srcu_fork(); a child by raw clone() has its parent's other threads in its table, and waits
- * for them in vain when it waits. Costs: bench "events", "instances". Tests:
+ * left.
+ * fork: srcu_fork(). A child of raw clone() has its parent's other threads in its table, and waits
+ * for them in vain. Costs: bench "events", "instances". Tests: tests/unit/test_srcu.c.
  * tests/unit/test_srcu.c.
  */
 #include "engine/ring/srcu.h"
@@ -29,14 +29,14 @@
 #define LAST_NAP_NS  UINT64_C(2000000)
 
 static struct srcu_thread threads[SRCU_MAX_THREADS];
-static uint32_t nr_used; /* records below this were used once */
+static uint32_t nr_used; /* records below it have been used once */
 static uint32_t hint;
 
-/* Of threads without a record; its counts are changed atomically. */
+/* For threads without a record; its counts are changed atomically. */
 static struct srcu_thread shared;
 
 __thread struct srcu_thread *srcu_self __attribute__((tls_model("initial-exec")));
-/* Of a thread without a record: its own part of `shared`. */
+/* The part of `shared` of a thread without a record. */
 static __thread uint32_t shared_nest[SRCU_NR] __attribute__((tls_model("initial-exec")));
 static __thread uint32_t has_none __attribute__((tls_model("initial-exec")));
 
@@ -60,7 +60,8 @@ static struct srcu_thread *claim(int tid)
 		store_relaxed(&hint, (i + 1) % SRCU_MAX_THREADS);
 		n = load_relaxed(&nr_used);
 		/*
-		 * a full barrier: a writer that does not see the record has stored before we load
+		 * a full barrier: a writer that does not see the record has made its stores before
+		 * this thread's loads
 		 */
 		while (n <= i && !compare_and_store(&nr_used, n, i + 1))
 			n = load_relaxed(&nr_used);
@@ -69,7 +70,9 @@ static struct srcu_thread *claim(int tid)
 	return NULL;
 }
 
-/* A record for the calling thread, unless a handler made one meanwhile. NULL: there is none. */
+/*
+ * Make a record for the calling thread, unless a handler made one meanwhile. NULL: there is none.
+ */
 static struct srcu_thread *make(void)
 {
 	struct srcu_thread *t;
@@ -106,7 +109,7 @@ static uint32_t nr_open(const struct srcu_sections *s)
 	return n > elsewhere ? n - elsewhere : 0;
 }
 
-/* One whose thread has ended. */
+/* Free a record whose thread has ended. */
 static void free_if_closed(struct srcu_thread *t)
 {
 	uint32_t d;
@@ -125,7 +128,7 @@ void srcu_read_unlock_slow(enum srcu_domain d, struct srcu_thread *t)
 	uint64_t count;
 
 	if (t != &shared) {
-		/* a coroutine has moved */
+		/* a coroutine has moved to another thread */
 		__atomic_fetch_add(&t->of[d].closed_elsewhere, 1, __ATOMIC_SEQ_CST);
 		free_if_closed(t);
 		return;
@@ -148,11 +151,11 @@ static uint64_t now_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t); /* the vdso's: no system call */
+	clock_gettime(CLOCK_MONOTONIC, &t); /* by the vDSO, without a system call */
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Without membarrier, wait until the readers' stores must be visible. */
+/* Without membarrier: wait until the readers' stores must have become visible. */
 static void barrier_everywhere(void)
 {
 	uint64_t begin_ns = now_ns();
@@ -163,7 +166,7 @@ static void barrier_everywhere(void)
 			arch_relax();
 }
 
-/* Its thread has ended unseen. */
+/* Whether its thread has ended unseen. */
 static int is_gone(const struct srcu_thread *t)
 {
 	int tid = load_relaxed(&t->tid);
@@ -221,8 +224,8 @@ int synchronize_srcu(enum srcu_domain d)
 }
 
 /*
- * The number of sections that stay when the sections with frames in @lo to @hi are left: these are
- * the innermost ones.
+ * The number of sections that remain when the sections with frames in @lo .. @hi are left; the
+ * innermost ones are left.
  */
 static uint32_t nr_kept(const struct srcu_sections *s, uint64_t lo, uint64_t hi)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See stretch.h. The copies are whole pages of state PAGE_KEPT, in the share that writers do not
- * use; words that are not of the stretch are zero in them. A source page that changes hands
- * meanwhile is left out: it held the oldest records. The lock is the snapshot's. fork: the child's
- * area has none. Costs: some 10 us for a ring of 700 pages, and 1 us a page that is copied.
+ * use; words that do not belong to the stretch are zero in them. A source page that is taken again
+ * meanwhile is left out: it had the oldest records. The lock is the snapshot's. fork: the child's
+ * area has no stretch. Costs: some 10 us for a ring of 700 pages, and 1 us for each copied page.
  * Tests: tests/engine/events/preemptoff.
  */
 #include "engine/ring/stretch.h"
@@ -20,7 +20,7 @@
 
 #define TRIES 10000u
 
-/* Readers of the snapshot look at each row's count. */
+/* Readers of the snapshot check the count of each row. */
 static void change(struct ring *r, int begins)
 {
 	uint32_t i;
@@ -81,8 +81,9 @@ static int is_state(uint64_t word)
 }
 
 /*
- * Zero all words of a page that are not of the stretch. The last records of a state before it hold
- * for later records, and count as made at its begin. Return: the number of records of the stretch.
+ * Zero all words of a page that do not belong to the stretch. The last state records before it
+ * apply to later records, and get the stretch's begin as their stamp. Return: the number of records
+ * of the stretch.
  */
 static uint32_t cut_out(uint64_t *page, uint64_t from, uint64_t to)
 {
@@ -115,7 +116,7 @@ static uint32_t cut_out(uint64_t *page, uint64_t from, uint64_t to)
 	return n;
 }
 
-/* Whether the page may hold some of it; its order of taking in *@seq. */
+/* Whether the page may have records of the stretch; *@seq: its order of taking. */
 static int is_of_stretch(const struct ring *r, uint32_t index, int tid, uint64_t from, uint64_t to,
 			 uint64_t *seq)
 {
@@ -128,7 +129,7 @@ static int is_of_stretch(const struct ring *r, uint32_t index, int tid, uint64_t
 	       base <= to && (base >= from || from - base <= UINT32_MAX);
 }
 
-/* Copy one page. Return: whether there is anything of it. */
+/* Copy one page. Return: the number of its records in the stretch. */
 static uint32_t copy_page(struct ring *r, uint32_t index, int tid, uint64_t from, uint64_t to)
 {
 	const volatile uint64_t *old = (const volatile uint64_t *)pool_page(r, index);

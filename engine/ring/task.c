@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of AREA_TASKS for threads of other processes for which the tools wrote records. The last
- * MAX_ELSEWHERE are kept, so that they do not use up the rows of the process's own threads. Under
- * the tree's lock. fork: the child's table is another one. Tests: tests/tracefs/test_files.py.
+ * Rows of AREA_TASKS for threads of other processes for which the tools wrote records. Only the
+ * last MAX_ELSEWHERE are kept, so that they do not use up the rows of the process's own threads.
+ * Under the tree lock. fork: the child has another table. Tests: tests/tracefs/test_files.py.
  */
 #include "engine/ring/task.h"
 
@@ -11,12 +11,12 @@
 #define MAX_ELSEWHERE 64u
 
 static struct {
-	const struct area_task *tasks; /* of the ring, as it was */
-	uint32_t nr;		       /* that were added */
+	const struct area_task *tasks; /* the ring's table for which the rows below are */
+	uint32_t nr;		       /* rows that were added */
 	uint32_t row[MAX_ELSEWHERE];
 } elsewhere[RING_MAX];
 
-/* Is it in the table, with that name if it is none of ours? */
+/* Whether the thread is in the table; a thread of another process also with that name. */
 static int is_known(const struct ring *r, int tid, int tgid, const char *comm)
 {
 	uint32_t nr = load_acquire(&r->task_table->count), i;

@@ -10,7 +10,7 @@
 
 #define TASK_ROWS_AT_ONCE (4096u / (uint32_t)sizeof(struct area_task))
 
-/* Memory for the first @nr rows, and what more a page holds. Any context. Return: 0 or -errno. */
+/* Back the first @nr rows, and the rest of the page. Any context. Return: 0 or -errno. */
 static inline int ring_task_back(struct ring *r, uint32_t nr)
 {
 	uint32_t to = (nr + TASK_ROWS_AT_ONCE - 1) / TASK_ROWS_AT_ONCE * TASK_ROWS_AT_ONCE, backed;
@@ -29,8 +29,8 @@ static inline int ring_task_back(struct ring *r, uint32_t nr)
 }
 
 /*
- * Claim a free row; UINT32_MAX when the table is full or there is no memory. Any context. The
- * memory comes before the claim: a row that is counted stays its claimer's.
+ * Claim a free row; UINT32_MAX: the table is full or there is no memory. Any context. The memory is
+ * backed before the claim: a row that is counted stays its claimer's.
  */
 static inline uint32_t ring_task_row(struct ring *r)
 {
@@ -44,13 +44,16 @@ static inline uint32_t ring_task_row(struct ring *r)
 	return i;
 }
 
-/* Whether threads have names; the option is the top instance's alone. */
+/* Whether the names of threads are recorded; the option is the top instance's alone. */
 static inline int ring_records_comm(void)
 {
 	return area_option_on(ring_top->buffer->options, AREA_OPTION_RECORD_CMD);
 }
 
-/* A thread elsewhere has written something: readers know its name. Under the tree's lock. */
+/*
+ * A thread of another process has written a record: make its name known to readers. Under the tree
+ * lock.
+ */
 void ring_task_elsewhere(struct ring *r, int tid, int tgid, const char *comm);
 
 #endif
