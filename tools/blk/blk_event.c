@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_event.h. Tests: tests/cli/test_blk.py. */
 #include "tools/blk/blk_event.h"
 
 #include <endian.h>
@@ -62,7 +63,7 @@ const char *blk_act_letters(unsigned int act)
 
 uint32_t blk_mask(const char *name)
 {
-	/* by their bits, from the lowest one */
+	/* by bit, from the lowest one */
 	static const char *const names[] = {
 		"read", "write", "flush",  "sync",  "queue", "requeue", "issue",    "complete",
 		"fs",	"pc",	 "notify", "ahead", "meta",  "discard", "drv_data", "fua"};

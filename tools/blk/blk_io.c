@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_io.h. */
 #include "tools/blk/blk_io.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ struct groups {
 	bool any_name;
 };
 
-/* The tables, and the member of a request that each is by. */
+/* The tables, and for each the member of struct blk_io that names its rows. */
 static const struct table {
 	const char *title, *json;
 	size_t member;
@@ -77,7 +78,7 @@ static int add(struct groups *t, const struct blk_io *io, const char *name)
 	return 0;
 }
 
-/* Rows with a name first, those with the most bytes first; then the program's own. */
+/* Rows with a name come first, then the program's; among equals the one with the most bytes. */
 static int by_bytes(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
@@ -122,7 +123,7 @@ static const char *nameless(const struct group *g)
 					 : "(the program, outside its calls)";
 }
 
-/* Names are files' and may have any byte: a terminal gets none of its control bytes. */
+/* Names of files may have any byte; control bytes are not printed. */
 static void put_name(struct out *o, const char *name)
 {
 	out_safe(o, name, strlen(name));
@@ -137,7 +138,7 @@ int blk_ios_put(struct out *o, const struct blk_ios *ios)
 
 	for (size_t i = 0; i < NR_TABLES && !err; i++) {
 		err = make(&t, ios, &tables[i]);
-		/* one table is there at any rate: it says which processes the requests are of */
+		/* print at least one table: it has the sums of the other processes */
 		if (!err && (t.any_name || (i + 1 == NR_TABLES && !any))) {
 			any = true;
 			out_printf(o, "\n==================== %s ====================\n\n",

@@ -14,7 +14,10 @@ static const char *step_name(enum blk_step step)
 	return NULL;
 }
 
-/* The counts that were seen, by name; a row that only the total has is left out of @of_each. */
+/*
+ * Sums that have a count, by name. @of_each: of one process or device: leave out rows that only the
+ * total has.
+ */
 static void put_sums(struct json *j, const struct blk_sum *sums, bool of_each)
 {
 	json_open(j, "steps", '{');

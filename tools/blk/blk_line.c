@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_line.h. Tests: tests/cli/test_blk.py. */
 #include "tools/blk/blk_line.h"
 
 #include <ctype.h>
@@ -15,7 +16,7 @@ static const char with_format[] = "ABCDFGIMPQRSTUWX";
 #define NSEC_PER_SEC 1000000000u
 #define WIDTH_MAX    1000
 
-/* A backslash is before b, n, r or t only. */
+/* Check that a backslash comes only before b, n, r or t. */
 static int check_format(const char *format)
 {
 	for (const char *p = format; (p = strchr(p, '\\')); p += 2)
@@ -63,7 +64,7 @@ static const char *name_of(const struct blk_line *l)
 	return l->name ? l->name : "(null)";
 }
 
-/* Bytes in hexadecimal; zeros at the end as "00 ..". */
+/* The payload in hexadecimal; zeros at the end as "00 ..". */
 static void put_pdu(struct out *o, const struct blk_record *r)
 {
 	unsigned int used = r->pdu_bytes;
@@ -98,7 +99,7 @@ static void put_clock(struct out *o, int width, const struct blk_record *r,
 	out_printf(o, "%*s", width, text);
 }
 
-/* @width: negative: to the left. @has_width: there is one. */
+/* @width: negative: align left. @has_width: is a width given? */
 static void put_field(struct out *o, char field, int width, bool has_width,
 		      const struct blk_record *r, const struct blk_line *l)
 {
@@ -216,7 +217,7 @@ static void put_format(struct out *o, const char *p, const struct blk_record *r,
 	}
 }
 
-/* The sectors, the time and what is in the brackets. */
+/* The sectors, the time and the text in brackets. */
 static void put_range(struct out *o, const struct blk_record *r, const struct blk_line *l)
 {
 	bool done = *l->letters == 'C' || *l->letters == 'R';
@@ -234,7 +235,7 @@ static void put_range(struct out *o, const struct blk_record *r, const struct bl
 		out_printf(o, "[%s]\n", name_of(l));
 }
 
-/* Of a request that is no file system's: the bytes, the command. */
+/* For a passthrough request (of no file system): the bytes, the command. */
 static void put_command(struct out *o, const struct blk_record *r, const struct blk_line *l)
 {
 	bool done = *l->letters == 'C' || *l->letters == 'R';
@@ -252,7 +253,7 @@ static void put_command(struct out *o, const struct blk_record *r, const struct 
 		out_printf(o, "[%s]\n", name_of(l));
 }
 
-/* What is behind the letters, and the end of the line. */
+/* The text behind the letters, and the end of the line. */
 static void put_details(struct out *o, const struct blk_record *r, const struct blk_line *l)
 {
 	const struct blk_event *e = &r->e;

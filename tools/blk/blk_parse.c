@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_parse.h. Tests: tests/cli/test_blk.py. */
 #include "tools/blk/blk_parse.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ struct parse {
 	bool writes;
 };
 
-/* A record in the byte order of this machine; its payload stays as it is. */
+/* Write a record in the byte order of this machine; its payload is not changed. */
 static void write_merged(struct parse *w, const struct blk_record *rec)
 {
 	const unsigned char *pdu = rec->pdu;
@@ -64,7 +65,7 @@ static int show_text(struct parse *w, unsigned int input, unsigned int cpu,
 	return err;
 }
 
-/* Return: 1 to go on, 0 at the end of the stretch, -errno. */
+/* Return: 1: go on; 0: the end of the shown time; -errno. */
 static int take_record(struct parse *w, unsigned int input, const struct blk_record *rec)
 {
 	const struct blk_parse *p = w->p;

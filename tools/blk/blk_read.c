@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_read.h. */
 #include "tools/blk/blk_read.h"
 
 #include <errno.h>
@@ -16,29 +17,29 @@
 #include "tools/base/note.h"
 
 #define BUF_BYTES (256u << 10) /* more than the longest record */
-#define BATCH	  512u	       /* records that are read of a file in one go, as blkparse does */
+#define BATCH	  512u	       /* records of one read of a file, as in blkparse */
 
 struct held {
 	struct blk_event e;
-	unsigned char *pdu; /* malloced; NULL */
+	unsigned char *pdu; /* malloced; NULL: none */
 };
 
-/* One file. Its records that are read and not given yet are held[first .. nr). */
+/* One file. held[first .. nr) are records that were read and not given yet. */
 struct stream {
-	int fd; /* -1: it is read */
+	int fd; /* -1: it was read to its end */
 	unsigned char *buf;
-	size_t at, end;	 /* of what is in buf */
+	size_t at, end;	 /* of the bytes in buf */
 	uint64_t offset; /* of buf[at] in the file */
 	char *path;
 	unsigned int input, cpu;
 	bool of_cpu;  /* a file of one CPU */
 	bool swapped; /* the other byte order */
-	bool known;   /* which one */
+	bool known;   /* `swapped` is known */
 	struct held *held;
 	size_t first, nr, room;
 	/*
-	 * Of one stream of all CPUs: held[first .. ready) may be given, in order of time. A record is
-	 * given when a later batch was read, as CPUs write whole buffers.
+	 * For one stream of all CPUs: held[first .. ready) may be given, in order of time. A record
+	 * has to wait until a later batch was read, because CPUs write whole buffers.
 	 */
 	size_t ready;
 	uint64_t newest_ns;  /* of the batches before the last one */
@@ -158,7 +159,7 @@ static int take_note(struct blk_reader *r, const struct stream *s, const struct 
 	return err;
 }
 
-/* @n bytes at s->buf + s->at. Return: how many there are, fewer at the end; -errno. */
+/* Make @n bytes available at s->buf + s->at. Return: their number, less at the end; -errno. */
 static ssize_t have(struct stream *s, size_t n)
 {
 	while (s->end - s->at < n) {
@@ -186,7 +187,7 @@ static void take(struct stream *s, void *to, size_t n)
 	s->offset += n;
 }
 
-/* Return: 1, 0 at the end of the file or of what can be read of it, -errno. */
+/* Read one record. Return: 1; 0: the end of the file, or the rest cannot be read; -errno. */
 static int read_one(struct stream *s, struct held *h)
 {
 	ssize_t n = have(s, sizeof(h->e));
@@ -242,7 +243,7 @@ static void end_file(struct stream *s)
 	s->buf = NULL;
 }
 
-/* Whether a read would wait. */
+/* Would a read block? */
 static bool waits(const struct stream *s)
 {
 	struct pollfd p = {.fd = s->fd, .events = POLLIN};
@@ -296,7 +297,7 @@ static int read_batch(struct blk_reader *r, struct stream *s)
 	return got < 0 ? got : err;
 }
 
-/* Until a record may be given, or there is none. Return: 0 or -errno. */
+/* Read batches until a record may be given, or the stream has ended. Return: 0 or -errno. */
 static int refill(struct blk_reader *r, struct stream *s)
 {
 	s->ready = s->first;
@@ -320,7 +321,10 @@ static int refill(struct blk_reader *r, struct stream *s)
 	return 0;
 }
 
-/* As blkparse has records of one time: behind a stream that is not later, before its equals. */
+/*
+ * Insert @s by the time of its next record. At equal times it comes behind the first stream and
+ * before the others, as in blkparse.
+ */
 static void put_in_order(struct blk_reader *r, struct stream *s)
 {
 	uint64_t t = s->held[s->first].e.time_ns;
@@ -387,7 +391,10 @@ no_memory:
 	return fail(ENOMEM, "out of memory for the list of devices");
 }
 
-/* All files of a name. Return: 0; -ENOENT there is none; -errno with fail() set. */
+/*
+ * Add all files of a name. Return: 0; -ENOENT without fail(): there is none; -errno with fail()
+ * set.
+ */
 static int add_files(struct blk_reader *r, const char *folder, const char *name)
 {
 	char *base = strdup(name), *end, *path;
@@ -516,7 +523,7 @@ void blk_reader_close(struct blk_reader *r)
 	free(r);
 }
 
-/* The input of a stream's record, and what is missing before it. */
+/* Find the input of a stream's record, and count the records that are missing before it. */
 static int find_input(struct blk_reader *r, const struct blk_event *e, unsigned int *input)
 {
 	struct skips *k;
@@ -552,7 +559,7 @@ static int find_input(struct blk_reader *r, const struct blk_event *e, unsigned 
 	return 0;
 }
 
-/* Put the stream in front where its next record has it. Return: 0 or -errno. */
+/* Step over the first record and sort its stream in again. Return: 0 or -errno. */
 static int advance(struct blk_reader *r)
 {
 	struct stream *s = r->order;
@@ -566,7 +573,7 @@ static int advance(struct blk_reader *r)
 		err = refill(r, s);
 	if (err || s->first == s->ready)
 		return err;
-	/* it stays in front of its equals here */
+	/* at equal times it stays first */
 	if (r->order && s->held[s->first].e.time_ns <= r->order->held[r->order->first].e.time_ns) {
 		s->next = r->order;
 		r->order = s;

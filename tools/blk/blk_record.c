@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * With the options bin and no context-info the tracer's pipe gives the records of blktrace (the
- * kernel's blk_trace_synthesize_old_trace()), without numbers. Names of processes are added as
- * blktrace has them: a note before the first record of a process.
+ * See blk_record.h. With the options bin and nocontext-info the tracer's pipe gives blktrace's
+ * records (blk_trace_synthesize_old_trace() in the kernel), but without sequence numbers. Names of
+ * processes are added as blktrace does: a note before the first record of a process.
  */
 #include "tools/blk/blk_record.h"
 
@@ -47,7 +47,7 @@ struct device {
 	char name[64], trace[128]; /* its folder of settings */
 	uint32_t device;
 	struct target *of_cpu;
-	uint32_t *noted; /* processes whose names are in its files, sorted */
+	uint32_t *noted; /* pids whose names are in its files, sorted */
 	size_t nr_noted, room_noted;
 };
 
@@ -69,7 +69,7 @@ struct record {
 	size_t nr_known, room_known;
 	uint64_t other; /* records of other devices */
 	struct blk_stacks *stacks;
-	uint64_t without_stack; /* issues */
+	uint64_t without_stack; /* number of issues */
 };
 
 static int add_device(struct record *w, const char *name)
@@ -159,7 +159,7 @@ static int check_free(const struct record *w)
 	return 0;
 }
 
-/* Set a file whose content now is what is put back. */
+/* Set a file; its present content is restored at the end. */
 static int set(struct record *w, const char *file, const char *value)
 {
 	char path[192], before[256];
@@ -167,7 +167,7 @@ static int set(struct record *w, const char *file, const char *value)
 
 	snprintf(path, sizeof(path), BLK_TRACING "/%s", file);
 	err = blk_settings_read(path, before, sizeof(before));
-	/* of several the one in brackets holds: "local [mono]" */
+	/* of several values the one in brackets is set: "local [mono]" */
 	if (!err && strchr(before, '[') && strchr(before, ']')) {
 		char *begin = strchr(before, '[') + 1;
 
@@ -212,11 +212,11 @@ static int set_all(struct record *w)
 		if (!err && w->f->mask)
 			err = blk_settings_write(path, text);
 	}
-	/* a device is traced from `enable` on, when it has no mask yet */
+	/* writing `enable` starts the trace of a device, with all categories */
 	return err ? err : blk_settings_write(BLK_TRACING "/tracing_on", "1");
 }
 
-/* Empty the buffer: no records from before, and no count of lost events. */
+/* Clear the buffer, and with it the count of lost events. */
 static int clear_buffer(void)
 {
 	int fd = open(BLK_TRACING "/trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -310,12 +310,12 @@ static void learn(struct record *w, uint32_t pid, const char *comm)
 		if (w->known[i].pid == pid)
 			return;
 	if (ARRAY_ROOM(w->known, w->nr_known, w->room_known, 64))
-		return; /* then it has no name */
+		return; /* the process stays without a name */
 	w->known[w->nr_known] = (struct known){.pid = pid};
 	memcpy(w->known[w->nr_known++].comm, comm, strnlen(comm, BLK_COMM_BYTES - 1));
 }
 
-/* The kernel's list of names, which has processes that ended. */
+/* Read the kernel's list of names (saved_cmdlines), which has processes that have ended. */
 static void learn_all(struct record *w)
 {
 	FILE *f = fopen(BLK_TRACING "/saved_cmdlines", "re");
@@ -377,7 +377,9 @@ static int note_name(struct record *w, struct device *d, const struct blk_event 
 	return put(&d->of_cpu[of->cpu], &e, comm);
 }
 
-/* The stack of an issue is a message of the same time, which blkparse prints behind it. */
+/*
+ * Write the stack of an issue as a message with the same time; blkparse prints it behind the issue.
+ */
 static int put_stack(struct record *w, struct target *t, const struct blk_event *issue)
 {
 	const char *text = blk_stacks_of(w->stacks, issue->cpu, issue);
@@ -389,7 +391,7 @@ static int put_stack(struct record *w, struct target *t, const struct blk_event 
 	}
 	e.sequence = 0;
 	e.sector = e.bytes = e.error = 0;
-	e.pid = 0; /* blkparse prints 0 whatever it is */
+	e.pid = 0; /* blkparse prints 0 for any pid */
 	e.action = BLK_NOTE_MESSAGE;
 	e.pdu_bytes = (uint16_t)strlen(text);
 	return put(t, &e, text);
@@ -421,7 +423,9 @@ static int take(struct record *w, unsigned int cpu, struct blk_event *e, const v
 	return err;
 }
 
-/* "CPU:1 [LOST 23 EVENTS]" is among the records. Return: its bytes; 0: more are to come. */
+/*
+ * A line "CPU:1 [LOST 23 EVENTS]" among the records. Return: its bytes; 0: it is not complete yet.
+ */
 static size_t take_lost(struct pipe *p, const unsigned char *at, size_t n)
 {
 	const unsigned char *end = memchr(at, '\n', n);
@@ -436,7 +440,7 @@ static size_t take_lost(struct pipe *p, const unsigned char *at, size_t n)
 	return (size_t)(end - at) + 1;
 }
 
-/* The whole records in the buffer. */
+/* Take the complete records of the buffer. */
 static int take_records(struct record *w, unsigned int cpu)
 {
 	struct pipe *p = &w->pipes[cpu];
@@ -527,7 +531,7 @@ static uint64_t dropped(unsigned int cpu)
 	return sum;
 }
 
-/* As blktrace prints it. */
+/* The sums as blktrace prints them. */
 static void put_sums(const struct record *w, uint64_t lost)
 {
 	for (size_t i = 0; i < w->nr_devices; i++) {
@@ -593,7 +597,7 @@ static int open_stacks(struct record *w)
 	return err;
 }
 
-/* Switch off and take the rest. */
+/* Switch the tracer off and read the rest. */
 static int stop(struct record *w)
 {
 	int err = 0;
@@ -619,7 +623,7 @@ int blk_record(const struct blk_record_flags *f)
 	sigaddset(&set_of, SIGINT);
 	sigaddset(&set_of, SIGTERM);
 	sigaddset(&set_of, SIGHUP);
-	sigaddset(&set_of, SIGPIPE); /* a reader of stdout that has ended */
+	sigaddset(&set_of, SIGPIPE); /* the reader of stdout may end */
 	sigprocmask(SIG_BLOCK, &set_of, &old);
 	signals = signalfd(-1, &set_of, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals < 0)
@@ -640,7 +644,7 @@ int blk_record(const struct blk_record_flags *f)
 		err = open_stacks(&w);
 	if (!err)
 		err = set_all(&w);
-	/* after the tracer: it does not change while a pipe is open */
+	/* after the tracer is set: it cannot change while a pipe is open */
 	if (!err)
 		err = open_pipes(&w);
 	if (!err) {
@@ -653,14 +657,14 @@ int blk_record(const struct blk_record_flags *f)
 		if (!err && !f->quiet)
 			put_sums(&w, lost);
 	}
-	/* the pipes first: a tracer that is read is not changed */
+	/* close the pipes first: the tracer cannot change while one is open */
 	end = close_files(&w);
 	if (!err)
 		err = end;
 	end = blk_settings_end(w.settings);
 	if (!err)
 		err = end;
-	/* a signal that ended it does no more */
+	/* drop the signal that ended the recording */
 	while (signals >= 0 && read(signals, &ended, sizeof(ended)) == sizeof(ended))
 		;
 	if (signals >= 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_seeks.h. Tests: tests/cli/test_blk.py. */
 #include "tools/blk/blk_seeks.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ void blk_seeks_free(struct blk_seeks *s)
 	blk_tree_free(&s->tree, free_seek);
 }
 
-/* From the root down, left before right. */
+/* Search from the root down, left before right. */
 static bool find_half(const struct blk_seeks *s, struct blk_tree_node *at, int64_t *distance)
 {
 	if (!at)
@@ -96,7 +97,7 @@ int64_t blk_seeks_median(const struct blk_seeks *s)
 	return distance;
 }
 
-/* Children first. */
+/* In order of the tree: children first. */
 static int add_modes(struct blk_tree_node *at, struct blk_modes *m)
 {
 	int err;

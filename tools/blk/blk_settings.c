@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_settings.h. Tests: tests/cli/test_blk_record.py. */
 #include "tools/blk/blk_settings.h"
 
 #include <errno.h>
@@ -12,7 +13,10 @@
 
 #include "tools/base/fail.h"
 
-/* A line "PATH VALUE" for each file, in the order of the changes; an instance is a PATH without. */
+/*
+ * A line "PATH VALUE" for each changed file, in order; for an instance a line "PATH " without a
+ * value.
+ */
 #define STATE	  "/run/vestige-blk"
 #define LINES_MAX 512
 
@@ -46,7 +50,7 @@ int blk_settings_write(const char *path, const char *text)
 	return err ? fail_errno(err, "cannot write %s to %s", text, path) : 0;
 }
 
-/* Only what a recorder sets, whatever is in the file. */
+/* Is it a file that a recorder sets? No other path in STATE is written. */
 static bool is_ours(const char *path)
 {
 	return (!strncmp(path, BLK_TRACING "/", sizeof(BLK_TRACING)) ||
@@ -57,14 +61,14 @@ static bool is_ours(const char *path)
 /* Return: 0 or -errno with fail() set. */
 static int put_back_one(const char *path, const char *value)
 {
-	if (access(path, F_OK)) /* a device that is gone has no settings */
+	if (access(path, F_OK)) /* a removed device has no settings */
 		return 0;
 	if (*value)
 		return blk_settings_write(path, value);
 	return rmdir(path) ? fail_errno(errno, "cannot remove %s", path) : 0;
 }
 
-/* Put back what the file says. Return: 0 or the first error. */
+/* Restore the settings in the file, the last one first. Return: 0 or the first error. */
 static int put_back(int fd, bool dry, void (*report)(const char *path))
 {
 	char *lines[LINES_MAX], *line, *value, *text, *rest;
@@ -132,7 +136,7 @@ int blk_settings_begin(struct blk_settings **out)
 	else if (flock(s->fd, LOCK_EX | LOCK_NB))
 		err = fail(EBUSY, "another vestige blk record is running");
 	else if (!fstat(s->fd, &st) && st.st_size)
-		err = put_back(s->fd, false, NULL); /* of a recorder that was killed */
+		err = put_back(s->fd, false, NULL); /* settings of a killed recorder */
 	if (!err && ftruncate(s->fd, 0))
 		err = fail_errno(errno, "cannot write %s", STATE);
 	if (err) {
@@ -168,7 +172,7 @@ int blk_settings_instance(struct blk_settings *s, const char *path)
 	if (!mkdir(path, 0700))
 		return 0;
 	err = fail_errno(errno, "cannot make the instance %s", path);
-	/* that of somebody else stays */
+	/* it is not ours, so blk_settings_end() must not remove it */
 	if (ftruncate(s->fd, at))
 		return fail_errno(errno, "cannot write %s", STATE);
 	return err;
@@ -194,7 +198,7 @@ int blk_settings_clean(bool dry, void (*report)(const char *path))
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : fail_errno(errno, "cannot read %s", STATE);
-	/* one that still runs puts them back itself */
+	/* a recorder that still runs restores them itself */
 	if (!flock(fd, LOCK_EX | LOCK_NB)) {
 		err = put_back(fd, dry, report);
 		if (!err && !dry && unlink(STATE))

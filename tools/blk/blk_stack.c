@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_stack.h. */
 #include "tools/blk/blk_stack.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@
 #define EVENT	   INSTANCE "/events/block/block_rq_issue"
 #define PIPE_BYTES 65536u
 #define TEXT_BYTES 2048u
-#define KEPT_MAX   4096u /* issues without a record: those of other processes, with a PID */
-/* The kernel's text has times in us, rounded. */
+#define KEPT_MAX   4096u /* stacks without a record: with -p PID, of other processes */
+/* Times in the kernel's text are rounded to us. */
 #define ROUNDED_NS 1000u
 
 struct stack {
@@ -59,7 +60,7 @@ static int set_filter(const uint32_t *devices, size_t nr)
 	return err;
 }
 
-/* A new instance has the options of the top buffer, whatever they are. */
+/* A new instance has the present options of the top buffer, so all are set. */
 static int set_instance(const uint32_t *devices, size_t nr, uint64_t kib)
 {
 	static const struct {
@@ -118,7 +119,7 @@ int blk_stacks_open(struct blk_settings *settings, const uint32_t *devices, size
 	return err ? err : blk_settings_write(EVENT "/enable", "1");
 }
 
-/* The oldest stacks, of issues that have no record. */
+/* Drop the oldest stacks, of issues without a record. */
 static void drop(struct pipe *p, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -128,7 +129,7 @@ static void drop(struct pipe *p, size_t nr)
 	p->nr -= nr;
 }
 
-/* " 12.345678: block_rq_issue: 7,0 WS 4096 () 64 + 8 none,0,0 [dd]". Return: whether it is one. */
+/* " 12.345678: block_rq_issue: 7,0 WS 4096 () 64 + 8 none,0,0 [dd]". Return: is it such a line? */
 static bool scan_issue(const char *line, struct stack *k)
 {
 	const char *event = strstr(line, ": block_rq_issue: "), *time = event, *sector;
@@ -148,12 +149,12 @@ static bool scan_issue(const char *line, struct stack *k)
 	return true;
 }
 
-/* One more function; of a text that is full the outer ones are left out. */
+/* Append a function; if the text is full, outer functions are left out. */
 static void add_function(struct stack *k, const char *name)
 {
 	size_t used = strlen(k->text), n = strcspn(name, " \n");
 
-	/* the event's own functions */
+	/* functions of the event itself */
 	if (!strncmp(name, "trace_event_", 12) || !strncmp(name, "__traceiter_", 12))
 		return;
 	if (used + n + sizeof(" <- ") <= TEXT_BYTES)
@@ -204,7 +205,7 @@ int blk_stacks_read(struct blk_stacks *s, unsigned int cpu)
 		p->used -= (size_t)(line - p->buf);
 		memmove(p->buf, line, p->used);
 		if (p->used == PIPE_BYTES)
-			p->used = 0; /* no line of the kernel is that long */
+			p->used = 0; /* the kernel has no line of this length */
 	}
 	return err;
 }
@@ -213,7 +214,7 @@ const char *blk_stacks_of(struct blk_stacks *s, unsigned int cpu, const struct b
 {
 	struct pipe *p = &s->pipes[cpu];
 
-	/* the last one that is not after it: a sector can be issued again */
+	/* the latest stack up to this time: a sector can be issued again */
 	for (size_t i = p->nr; i--;) {
 		struct stack *k = &p->stacks[i];
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_sums.h. */
 #include "tools/blk/blk_sums.h"
 
 #include <errno.h>
@@ -13,7 +14,10 @@
 
 enum { READS, WRITES, NR_WAYS };
 
-/* Requests and bytes. Bytes below 1024 are kept apart, because the throughput takes them so. */
+/*
+ * Requests and bytes. KiB and the rest below 1024 are separate, because the throughput is computed
+ * from the KiB.
+ */
 struct count {
 	uint64_t n, kib, rest;
 };
@@ -41,7 +45,7 @@ struct cpu {
 	uint64_t records;
 };
 
-/* A request on its way, by its first sector. */
+/* A request that is not complete, found by its first sector. */
 struct track {
 	uint64_t sector;
 	uint64_t made_ns, inserted_ns, issued_ns; /* BLK_NO_TIME: not yet */
@@ -61,7 +65,7 @@ enum { WAIT_MADE, WAIT_INSERTED, WAIT_ISSUED, NR_WAITS };
 
 struct process {
 	uint32_t pid;
-	bool more; /* of this name */
+	bool more; /* other pids have the same name and count here */
 	char name[BLK_COMM_BYTES + 1];
 	struct io io;
 	uint64_t longest_ns[NR_WAITS][NR_WAYS];
@@ -104,7 +108,7 @@ void blk_sums_free(struct blk_sums *s)
 	free(s);
 }
 
-/* Room for index @i of an array of zeroed elements. */
+/* Make room for index @i in an array of zeroed elements. */
 #define GROW(array, nr, i)                                                                         \
 	({                                                                                         \
 		int err_ = 0;                                                                      \
@@ -172,7 +176,7 @@ static void remove_track(struct device *d, struct track *t)
 	memmove(t, t + 1, (--d->nr_tracks - i) * sizeof(*t));
 }
 
-/* From here on it is called so, as in blkparse. Return: 0 or -errno. */
+/* A process without a name is "unknown" from now on, as in blkparse. Return: 0 or -errno. */
 static int name_unknown(struct blk_reader *r, uint32_t pid)
 {
 	static const char unknown[] = "unknown";
@@ -291,7 +295,7 @@ static uint64_t since(uint64_t then_ns, uint64_t now_ns)
 	return then_ns == BLK_NO_TIME ? BLK_NO_TIME : now_ns - then_ns;
 }
 
-/* md and device mapper: what counts there is the time from queue to complete. */
+/* Is it md or device mapper? For these the time from queue to complete is counted. */
 static bool is_remapper(uint32_t device)
 {
 	return BLK_MAJOR(device) == 253 || BLK_MAJOR(device) == 9;
@@ -409,7 +413,7 @@ static void put_counts(struct out *o, const struct io *io, int i, const char *re
 	put_count(o, writes, &io->of[i][WRITES], "\n");
 }
 
-/* Numbers of requests alone. */
+/* Only numbers of requests. */
 static void put_numbers(struct out *o, const struct io *io, int i, const char *reads,
 			const char *writes)
 {
@@ -425,7 +429,7 @@ static void put_pair(struct out *o, const char *left, uint64_t l, const char *ri
 	out_printf(o, " %-17s %8" PRIu64 "\n", right, r);
 }
 
-/* @d: of which the depth is shown; NULL: none. */
+/* @d: the device whose queue depth is shown; NULL: none. */
 static void put_io(struct out *o, const struct device *d, const struct io *io)
 {
 	bool pc = false;
@@ -529,7 +533,7 @@ static void put_device(struct out *o, const struct device *d, const char *name, 
 		   all ? 100.0 * (double)missing / (double)all : 0.0);
 }
 
-/* A device of the sums, as both forms print it. */
+/* A device for the text and the JSON form. */
 struct shown_device {
 	const struct device *d;
 	const char *name;
@@ -558,7 +562,7 @@ static void each_device(const struct blk_sums *s, const struct blk_reader *r,
 
 struct put_devices {
 	struct out *o;
-	bool others; /* one was printed */
+	bool others; /* a device was printed before */
 };
 
 static void put_next_device(void *arg, const struct shown_device *shown)

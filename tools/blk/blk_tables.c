@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* btt's tables, printed: widths, rules and digits are btt's, because scripts read them. */
+/* Prints btt's tables with btt's widths, rules and digits, because scripts read them. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ bool blk_is_device_asked(const struct blk_model *m, uint32_t device)
 	return !m->f->devices;
 }
 
-/* Whether -e names it. */
+/* Does -e name it? */
 bool blk_is_program_asked(const struct blk_model *m, const char *name)
 {
 	const char *p = m->f->programs;
@@ -42,7 +42,7 @@ bool blk_is_program_asked(const struct blk_model *m, const char *name)
 	return !m->f->programs;
 }
 
-/* The devices that are asked for, in turn. */
+/* The next device that -D names. */
 struct blk_device *blk_next_device(const struct blk_model *m, struct blk_device *d)
 {
 	for (d = d ? d + 1 : m->devices; d && d < m->devices + m->nr_devices; d++)
@@ -213,7 +213,7 @@ static void put_merges(struct out *o, const struct blk_model *m)
 	out_text(o, "\n");
 }
 
-/* The modes of all devices: those of the greatest number, the last found first. */
+/* The modes of all devices: the distances with the greatest count, the last found first. */
 struct mode {
 	int64_t distance;
 	uint64_t n;
@@ -406,7 +406,7 @@ struct blk_live blk_live_of(const struct blk_ranges *r)
 	for (size_t i = 0; i < r->nr; i++)
 		live_ns += r->of[i].to_ns - r->of[i].from_ns;
 	if (r->nr > 1) {
-		/* btt's stretch begins at time 0 */
+		/* as in btt, the time begins at 0 */
 		double all = blk_seconds(r->of[r->nr - 1].to_ns), live = blk_seconds(live_ns);
 
 		l.share = 100.0 * (live / all);
@@ -484,7 +484,7 @@ static void put_ranges(struct out *o, const struct blk_ranges *r, double base)
 	out_text(o, "\n");
 }
 
-/* Return: whether there was any. */
+/* Return: was there any activity? */
 static bool put_activity(struct out *o, const char *name, const struct blk_activity *a, double base)
 {
 	if (!a->q.nr && !a->c.nr)
@@ -528,7 +528,7 @@ static int by_name(const void *a, const void *b)
 
 void blk_model_end(struct blk_model *m)
 {
-	/* the pids' places of processes are no longer needed */
+	/* blk_pid.process is not used any more, so the processes may be sorted */
 	if (m->nr_processes)
 		qsort(m->processes, m->nr_processes, sizeof(*m->processes), by_name);
 	for (size_t i = 0; i < m->nr_devices; i++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_times.h. */
 #include "tools/blk/blk_times.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ static int range_add(struct blk_ranges *r, uint64_t ns, double pause_s)
 	return 0;
 }
 
-/* Join [from, to] with all that it touches; they are by time. */
+/* Add [from, to], joined with all ranges that it touches; ranges are in order of time. */
 static int live_add(struct blk_ranges *r, uint64_t from, uint64_t to)
 {
 	size_t first = r->nr, behind;
@@ -76,7 +77,10 @@ static size_t pid_place(const struct blk_model *m, uint32_t pid)
 	return LOWER_BOUND(i, 0, m->nr_pids, m->pids[i].pid < pid);
 }
 
-/* The process of a pid; the first name of a pid stays, and pids of one name are one process. */
+/*
+ * Find or make the process of a pid. The first name of a pid is kept; pids with one name are one
+ * process.
+ */
 static int get_process(struct blk_model *m, uint32_t pid, const char *name, size_t *process)
 {
 	size_t i = pid_place(m, pid), k;
@@ -118,9 +122,9 @@ static void take_note(void *arg, const struct blk_record *rec)
 		return;
 	if (n)
 		memcpy(name, rec->pdu, n);
-	/* workers of the kernel are one process */
+	/* all kworkers are one process */
 	name[strcspn(name, "/")] = '\0';
-	/* without memory the process is called by its pid, and that fails, too */
+	/* on ENOMEM the name is made from the pid later, which fails, too */
 	(void)get_process(arg, rec->e.pid, rec->e.pid ? name : "kernel", &process);
 }
 
@@ -129,7 +133,9 @@ static struct blk_queued *queued_of(struct blk_tree_node *n)
 	return (struct blk_queued *)n;
 }
 
-/* The queued request that has a sector: of several the one that is nearest to the root. */
+/*
+ * The queued request that contains a sector: of several, the one nearest to the root of the tree.
+ */
 static struct blk_queued *queued_at(struct blk_device *d, uint64_t sector)
 {
 	struct blk_tree_node *n = d->queued.root;
@@ -144,7 +150,7 @@ struct found {
 	size_t nr, room;
 };
 
-/* The queued requests within a request, as btt finds them. Return: 0 or -errno. */
+/* Find the queued requests that lie in a request, in btt's order. Return: 0 or -errno. */
 static int find_within(struct blk_tree_node *n, uint64_t sector, uint64_t end, struct found *found)
 {
 	struct blk_queued *q = queued_of(n);
@@ -178,8 +184,8 @@ static struct blk_device *find_device(struct blk_model *m, uint32_t device)
 }
 
 /*
- * The device of a record that counts: since something was queued there. NULL: it does not count, or
- * there is no memory (*err).
+ * The device of a record. NULL: the record does not count, because nothing was queued there before;
+ * or memory is short (*err).
  */
 static struct blk_device *get_device(struct blk_model *m, uint32_t device,
 				     const struct blk_event *e, int *err)
@@ -219,7 +225,7 @@ static void add_q2q(uint64_t *last_ns, struct blk_sum *sums, bool remapper, uint
 	*last_ns = ns;
 }
 
-/* Keep a request for the tables of the program. @io: set to its number. */
+/* Keep a request for the tables of the program. *@io: gets its number. */
 static int add_io(struct blk_model *m, const struct blk_event *e, size_t process, size_t *io)
 {
 	const char *name = m->processes[process].name;
@@ -458,7 +464,7 @@ static int take_record(struct blk_model *m, const struct blk_record *r)
 	case BLK_INSERT:
 	case BLK_BACKMERGE:
 	case BLK_FRONTMERGE:
-		if (!e->bytes) /* a flush without data: btt leaves it out, also of the device's time */
+		if (!e->bytes) /* a flush without data: btt ignores it altogether */
 			return 0;
 		break;
 	case BLK_REQUEUE:
@@ -476,7 +482,7 @@ static int take_record(struct blk_model *m, const struct blk_record *r)
 		return take_issue(m, d, e);
 	case BLK_COMPLETE:
 		return take_complete(m, d, e);
-	case BLK_REQUEUE: /* it is queued again */
+	case BLK_REQUEUE: /* the request is queued again */
 		d->nr_q++;
 		d->at_q += d->in_queue++;
 		return 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See blk_tree.h. Tests: tests/cli/test_blk.py. */
 #include "tools/blk/blk_tree.h"
 
 #include <stddef.h>
@@ -10,7 +11,7 @@ static int side_of(const node *n)
 	return n->parent->child[BLK_RIGHT] == n;
 }
 
-/* @to takes the place of @n below its parent. */
+/* Replace @n by @to below its parent. */
 static void replace(struct blk_tree *t, node *n, node *to)
 {
 	if (!n->parent)
@@ -82,7 +83,7 @@ static bool is_red(const node *n)
 	return n && n->red;
 }
 
-/* A black node is missing on the way to @n, which may be NULL, below @parent. */
+/* Rebalance after a black node was erased on the path to @n. @n: may be NULL; below @parent. */
 static void balance_erased(struct blk_tree *t, node *n, node *parent)
 {
 	while (!is_red(n) && n != t->root) {
