@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libvestige-trace: see include/vestige-trace.h. A thin layer: readers, the filter of calls and the way
- * from records to calls are those of the views (text/view.h), which report each call by a function.
- * A step of the view is kept as a list of items, which vestige_trace_next() hands out one by one; a step
- * is a run of records of one CPU, so the list stays short.
+ * libvestige-trace: see include/vestige-trace.h. A thin layer over text/view.h, which has the
+ * readers, the filter and the conversion of records to calls. A view calls back for each call. So
+ * the results of a step of the view are kept in a list of items, and vestige_trace_next() gives
+ * them one by one. A step is one run of records of a CPU, so the list is short.
  * Tests: tests/cli/test_script.py.
  */
 #include <errno.h>
@@ -49,7 +49,7 @@ const char *vestige_trace_version(void)
 	return VESTIGE_VERSION;
 }
 
-/* All calls fail with fail()'s text from now on. Return: @err. */
+/* From now on all functions fail with the text of fail(). Return: @err. */
 static int trace_failed(struct vestige_trace *t, int err)
 {
 	t->failed = err;
@@ -57,7 +57,7 @@ static int trace_failed(struct vestige_trace *t, int err)
 	return err;
 }
 
-/* A library prints nothing. */
+/* A library prints no notes. */
 static void no_note(const char *line)
 {
 	(void)line;
@@ -79,7 +79,7 @@ static struct vestige_trace *trace_new(void)
 	return t;
 }
 
-/* For functions that return a pointer. */
+/* The failure of a function that returns a pointer: errno and NULL. */
 static void *null_with(int err)
 {
 	errno = -err;
@@ -155,7 +155,7 @@ const struct vestige_trace_info *vestige_trace_info(struct vestige_trace *t)
 	return &t->info;
 }
 
-/* Filters are for the whole reading. */
+/* Filters cannot change after the first record. */
 static int may_filter(const struct vestige_trace *t)
 {
 	return t->begun ? fail(EBUSY, "records were read: set filters before the first one") : 0;
@@ -492,12 +492,12 @@ static void make_other(struct vestige_trace *t, const struct trace_item *item)
 	}
 }
 
-/* Return: 1 it is to be handed out; 0 it is not; -ENOMEM. */
+/* Make the record of an item. Return: 1: give it to the caller; 0: do not; -ENOMEM. */
 static int take_item(struct vestige_trace *t, struct trace_item *item)
 {
 	int err = 0;
 
-	/* an ended call stays on its stack while it is the last record */
+	/* the last record is the end of a call: until now the call stayed on its stack */
 	if (t->item && t->item->kind == VESTIGE_TRACE_CALL)
 		err = open_calls_leave(&t->open, &t->item->call);
 	t->item = NULL;
@@ -529,7 +529,9 @@ int vestige_trace_next(struct vestige_trace *t, const struct vestige_trace_recor
 		ret = begin(t);
 	while (!ret) {
 		if (t->next_item == t->nr_items) {
-			/* the last one of a step: its call ends before the next step is read */
+			/*
+			 * the last item of a step: its call leaves the stack before the next step
+			 */
 			if (t->item && t->item->kind == VESTIGE_TRACE_CALL)
 				ret = open_calls_leave(&t->open, &t->item->call);
 			if (!ret)
@@ -556,7 +558,7 @@ unsigned int vestige_trace_stack(struct vestige_trace *t, uint64_t *addresses, u
 		return 0;
 	if (item->kind & (VESTIGE_TRACE_ENTER | VESTIGE_TRACE_CALL))
 		ips = open_calls_of(&t->open, item->call.process, item->call.pid, &nr);
-	else /* the calls around an event of a further buffer are those of the first one */
+	else /* events of a further buffer get the open calls of the first buffer */
 		ips = open_calls_of(&t->open, record_buffer(&item->rec) ? 0 : item->rec.process,
 				    item->rec.pid, &nr);
 	for (uint32_t i = 0; i < nr && i < max; i++)

@@ -17,14 +17,14 @@ struct image;
 struct other_text;
 struct srcline;
 
-/* A record or call that a step of the reading gave, and the caller has not had yet. */
+/* A record or call of the last step that the caller has not got yet. */
 struct trace_item {
 	uint32_t kind; /* enum vestige_trace_kind */
-	bool hidden;   /* only the open calls need it */
+	bool hidden;   /* not given to the caller; it only updates the open calls */
 	bool has_rec;
 	uint64_t caller;
 	struct call call;  /* ENTER, CALL */
-	struct record rec; /* has_rec: what it borrows stays until the next step */
+	struct record rec; /* has_rec: borrowed until the next step */
 };
 
 struct vestige_trace {
@@ -42,7 +42,7 @@ struct vestige_trace {
 	struct vestige_trace_info info;
 	struct vestige_trace_field field;
 	char name[24]; /* of a function without one */
-	/* texts: made when they are first asked for */
+	/* texts: made on first use */
 	struct other_text *other;
 	struct out out;
 	char *text;
@@ -51,23 +51,29 @@ struct vestige_trace {
 	const char *events[CALL_FILTER_MAX]; /* globs of system:name */
 	unsigned int nr_events;
 	uint8_t wanted[1u << 16]; /* by event: 0 not known yet, 1 no, 2 yes */
-	/* of a live one */
+	/* live traces */
 	struct image *image;
 	struct follow *follow;
-	uint64_t nr_before; /* view.nr_records when the turn began */
-	bool was_over;	    /* the process had ended before the last look */
+	uint64_t nr_before; /* v.nr_records at the begin of the turn */
+	bool was_over;	    /* the process had ended before the last turn */
 	int timeout_ms;
 };
 
-/* The texts borrow from a reader: free them before it goes. trace_text.c */
+/*
+ * In trace_text.c: free the texts, which borrow from the reader. To be called before the reader is
+ * freed.
+ */
 void trace_text_forget(struct vestige_trace *t);
 
-/* As vestige_trace_open_live(). Return: 0 or -errno with fail() set; either way trace_live_close(). */
+/*
+ * As vestige_trace_open_live(). Return: 0 or -errno with fail() set; call trace_live_close() after
+ * both.
+ */
 int trace_live_open(struct vestige_trace *t, int pid);
 
 /*
  * trace_live_turn() - the reader of a live trace is at its end: wait for more records.
- * Return: 1 there are some; 0 no more will come; -errno with fail() set: ETIMEDOUT, EINTR.
+ * Return: 1: there are some; 0: no more will come; -errno with fail() set: ETIMEDOUT, EINTR.
  */
 int trace_live_turn(struct vestige_trace *t);
 void trace_live_close(struct vestige_trace *t);

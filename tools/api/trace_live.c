@@ -55,7 +55,7 @@ int trace_live_open(struct vestige_trace *t, int pid)
 void trace_live_close(struct vestige_trace *t)
 {
 	if (t->follow) {
-		t->v.r = NULL; /* is the follower's */
+		t->v.r = NULL; /* the follower owns it */
 		follow_close(t->follow);
 	}
 	if (t->image)
@@ -67,7 +67,7 @@ void trace_live_close(struct vestige_trace *t)
 	t->v.nr_of_cpu = NULL;
 }
 
-/* The reader is another one: what borrowed from the old one is made anew, open calls stay. */
+/* The reader was replaced: make again all that borrowed from the old one. Open calls are kept. */
 static int renew(struct vestige_trace *t)
 {
 	struct reader *r = follow_reader(t->follow);
@@ -81,7 +81,7 @@ static int renew(struct vestige_trace *t)
 	t->v.filter = NULL;
 	t->v.values = NULL;
 	t->v.r = r;
-	/* until the calls are begun there are none */
+	/* no calls before the first step */
 	if (t->v.walk.calls)
 		calls_use(t->v.walk.calls, r);
 	if (!r)
@@ -90,7 +90,7 @@ static int renew(struct vestige_trace *t)
 	return view_use(&t->v, r);
 }
 
-/* Records that were handed out leave the buffers. */
+/* Consume the records that the caller got. */
 static void take(struct vestige_trace *t)
 {
 	for (unsigned int cpu = 0; cpu < t->v.r->nr_cpus; cpu++) {
@@ -100,7 +100,7 @@ static void take(struct vestige_trace *t)
 	}
 }
 
-/* Return: whether the time is over (ETIMEDOUT) or a signal came, with fail() set; else 0. */
+/* Wait before the next look. Return: 0; -errno with fail() set: ETIMEDOUT; EINTR: a signal came. */
 static int wait_a_little(const struct vestige_trace *t, uint64_t begin_ns, int *wait_ms)
 {
 	int ms = *wait_ms;
@@ -119,7 +119,7 @@ static int wait_a_little(const struct vestige_trace *t, uint64_t begin_ns, int *
 	return 0;
 }
 
-/* Whether the follower has another reader now. */
+/* Has the follower replaced its reader? */
 static bool is_renewed(const struct vestige_trace *t, bool renewed)
 {
 	return renewed || follow_reader(t->follow) != t->v.r;
@@ -128,7 +128,7 @@ static bool is_renewed(const struct vestige_trace *t, bool renewed)
 int trace_live_turn(struct vestige_trace *t)
 {
 	uint64_t begin_ns = time_ns(CLOCK_MONOTONIC);
-	/* the last turn had nothing to hand out, although there may have been pages */
+	/* the last turn gave no record, although there may have been pages */
 	bool idle = t->v.nr_records == t->nr_before;
 	int wait_ms = FIRST_WAIT_MS;
 
@@ -137,7 +137,7 @@ int trace_live_turn(struct vestige_trace *t)
 	if (idle && t->was_over)
 		return 0;
 	for (;;) {
-		/* asked before the look, which then has all records up to the end */
+		/* asked before the turn, so that this turn has all records up to the end */
 		bool over = !follow_lives(t->follow), renewed = false;
 		int ret = idle && !over ? wait_a_little(t, begin_ns, &wait_ms) : 0;
 

@@ -23,7 +23,7 @@ void trace_text_forget(struct vestige_trace *t)
 	t->out = (struct out){0};
 }
 
-/* @bytes more of room in t->text, and one. */
+/* Make room for @bytes more in t->text, and a NUL. */
 static int make_room(struct vestige_trace *t, size_t bytes)
 {
 	size_t room = t->room_text ? t->room_text : 256;
@@ -103,7 +103,7 @@ static struct tep_event *event_of(const struct vestige_trace *t)
 	return tep_find_event(t->v.r->tep, t->item->rec.event);
 }
 
-/* A string ends with NUL in our copy, wherever its bytes end in the record. */
+/* Copy a string: in the record it may have no NUL. */
 static const struct vestige_trace_field *make_string(struct vestige_trace *t, const char *data,
 						     size_t bytes)
 {

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-/* child_wait() - wait until @pid has ended. Return: waitpid()'s status; 0: there is no such child. */
+/* child_wait() - wait until @pid has ended. Return: waitpid()'s status; 0: no such child. */
 static inline int child_wait(pid_t pid)
 {
 	int status = 0;
