@@ -120,7 +120,7 @@ static void add(struct joined *j, struct reader *more, unsigned int buffer)
 
 	for (unsigned int cpu = 0; cpu < more->nr_cpus; cpu++, r->nr_cpus++) {
 		j->streams[r->nr_cpus] = (struct stream){more, buffer, cpu};
-		/* of streams; those of the further ones may be unknown */
+		/* by stream; a further buffer may have no stats */
 		if (more->stats)
 			r->stats[r->nr_cpus] = more->stats[cpu];
 	}
