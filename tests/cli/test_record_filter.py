@@ -120,7 +120,7 @@ def test_refused(w):
     told = refused(w, "-e", EVENT, "-R", "nosuch")
     assert f"-R 'nosuch': {EVENT} refuses it: Invalid argument; vestige-events(7) has the triggers" in told, told
     for flag in "-f", "-R":
-        assert "it comes behind the -e that it is about" in refused(w, flag, "count == 3", "-e", EVENT)
+        assert "it must come after its -e" in refused(w, flag, "count == 3", "-e", EVENT)
     assert "behind -v" in refused(w, "-e", "sched", "-v", "-e", EVENT, "-f", "count == 3")
     assert "not a line of text" in refused(w, "-e", EVENT, "-f", "a\nb")
 

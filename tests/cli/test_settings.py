@@ -87,7 +87,7 @@ def test_kernel(w):
         w.run("set", "-k", "-v", "-B", one)
         assert not os.path.exists(a)
         os.mkdir(a)
-    for words, why in ((["-f", "x"], "behind the -e"), (["-M", "x"], "not a mask"), (["-b", "x"], "not a number"), ([], "name one control file")):
+    for words, why in ((["-f", "x"], "after its -e"), (["-M", "x"], "not a mask"), (["-b", "x"], "not a number"), ([], "name one control file")):
         assert why in w.run("set", "-k", *words, status=2).stderr.decode()
 
 

@@ -169,7 +169,7 @@ def test_other_names(w):
             done += 1
         w.run("split", "-i", name, "-o", "p", "--top", "-b", "old")
         assert sum(map(len, by_buffer(report(w, "p.1")).values())) == len(was[""])
-        for flags, status, why in ((["-t"], 2, "behind the -B"), (["-b", "x"], 2, "behind --top"),
+        for flags, status, why in ((["-t"], 2, "after its -B"), (["-b", "x"], 2, "behind --top"),
                                    (["--top", "-B", one, "-t"], 1, "give the present one a name with -b"),
                                    (["--top", "-b", one, "-B", one], 1, f"would have the name '{one}'"),
                                    (["--top", "-b", ""], 2, "wants a value")):

@@ -258,7 +258,7 @@ static int switch_on(void)
 	if (!open_instance())
 		return fail(EEXIST,
 			    "%s has an instance " INSTANCE ": another `vestige atrace` runs, or "
-			    "--async_stop is to end one",
+			    "one waits for --async_stop",
 			    at.t->name);
 	err = categories(false);
 	name_left(name, sizeof(name));
@@ -495,9 +495,8 @@ static const struct flag flags[] = {
 	{'t', NULL, "SECONDS", "trace for so long (default: 5)", take_seconds, 0},
 	{'s', NULL, "SECONDS", "wait so long before", take_seconds, 0},
 	{'b', NULL, "KB", "size of the buffer, for each CPU (default: " DEFAULT_KB ")", take_kb, 0},
-	{'c', NULL, NULL,
-	 "a circular buffer: the newest records stay where it is full, not the oldest", NULL,
-	 offsetof(struct atrace, circular)},
+	{'c', NULL, NULL, "a circular buffer: when it is full, the oldest records are overwritten",
+	 NULL, offsetof(struct atrace, circular)},
 	{'z', NULL, NULL, "the text is compressed by zlib, behind the line TRACE:", NULL,
 	 offsetof(struct atrace, compress)},
 	{'o', NULL, "FILE", "print into FILE", NULL, offsetof(struct atrace, output)},

@@ -42,8 +42,8 @@ static const struct flag flags[] = {
 	 "program",
 	 NULL, offsetof(struct attach_flags, children)},
 	{0, "wait", "SECONDS",
-	 "try for so long to find a thread that can hold no lock which the engine needs (10)",
-	 take_wait, 0},
+	 "how long to look for a thread that holds no lock which the engine needs (10)", take_wait,
+	 0},
 	FLAGS_END};
 
 static int attach(int pid, const struct attach_flags *f)

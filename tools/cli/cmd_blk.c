@@ -162,16 +162,15 @@ static const struct flag parse_flags[] = {
 	{'f', "format", "FMT", "the format of all lines that -F does not name", take_all_formats,
 	 0},
 	{'F', "format-spec", "ACT,FMT",
-	 "the format of one action's lines, by its letter: A B C D F G I M P Q R S T U W X. In FMT "
-	 "stand %a action, %c CPU, %C command, %d kind, %D device, %e error, %g control group, %M "
+	 "the format of one action's lines, by its letter: A B C D F G I M P Q R S T U W X. FMT "
+	 "has %a action, %c CPU, %C command, %d kind, %D device, %e error, %g control group, %M "
 	 "major, %m minor, %n sectors, %N bytes, %p PID, %P payload, %s number, %S sector, %t ns, "
 	 "%T s, %u us of -t, %U number of the payload, %z time of day, with a width in between; "
 	 "\\n \\t \\b \\r",
 	 take_format, 0},
 	{'a', "act-mask", "ACT",
-	 "only records of this kind (read, write, queue, issue ...); more of "
-	 "them add up",
-	 take_mask, 0},
+	 "only records of this kind (read, write, queue, issue ...; may be repeated)", take_mask,
+	 0},
 	{'A', "set-mask", "HEX", "the same as bits", take_mask_bits, 0},
 	{'w', "stopwatch", "SPAN", "only this time of the recording, in seconds: END or BEGIN:END",
 	 take_stretch, 0},

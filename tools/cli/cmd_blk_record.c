@@ -110,7 +110,7 @@ const struct command command_blk_record = {
 		"root. "
 		"The kernel's blk tracer does the work: its top\nbuffer is cleared, and no "
 		"other "
-		"tracer may run there. All settings are put back at the end; after a\nSIGKILL by "
+		"tracer may run there. All settings are restored at the end; after a\nSIGKILL by "
 		"`vestige clean`.\n"
 		"\n"
 		"  vestige blk record -w 10 /dev/vda && vestige blk parse vda\n"

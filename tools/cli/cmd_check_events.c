@@ -179,11 +179,9 @@ const struct command command_check_events = {
 	.name = "check-events",
 	.words = "",
 	.what = "say which events' formats cannot be parsed",
-	.help = "Parse the formats of all events of a process, or of the kernel, as libtraceevent "
-		"does for\n"
-		"those who read recordings, and say which it cannot parse: nothing is printed "
-		"where "
-		"all is well.\n",
+	.help = "Parse the formats of all events of a process, or of the kernel, "
+		"with\nlibtraceevent, as tools that read recordings do. Print the events that it "
+		"cannot parse;\nnothing if it can parse all.\n",
 	.flags = (const struct flag *const[]){control_flags, flags, NULL},
 	.run = run,
 };

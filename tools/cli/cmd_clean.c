@@ -140,9 +140,8 @@ struct clean {
 
 static const struct flag flags[] = {
 	{'c', "cache", NULL,
-	 "remove what is kept of analyses of programs that were built without a flag, and nothing "
-	 "else",
-	 NULL, offsetof(struct clean, cache)},
+	 "remove only the cached analyses of programs that were built without a flag", NULL,
+	 offsetof(struct clean, cache)},
 	{'k', "keep", "LIMIT",
 	 "set how much dead processes may leave, and remove nothing: a number of files, a size as "
 	 "500M or 2G, both as 100,2G; all, none or default. Above that the oldest are removed when "

@@ -356,7 +356,7 @@ const struct command command_list = {
 		"C++ or\nRust is followed by a tab and the name in the source.\n",
 	.more = "PROG is started with the engine and ended before its main(). FILE is an area, or "
 		"a\ntrace.dat (default: trace.dat). A trace.dat does not know which functions can "
-		"be\ntraced: all are listed, those of the program first.\n",
+		"be\ntraced: all are listed, the program's first.\n",
 	.flags = (const struct flag *const[]){flags, which_flags, pager_flags, NULL},
 	.runs_program = true,
 	.run = run,

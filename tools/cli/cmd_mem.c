@@ -34,8 +34,7 @@ const struct command command_mem = {
 	.help = "Print how much memory each function has asked for and got, by the events "
 		"kmem:kmalloc "
 		"and\nkmem:kfree of FILE (default: trace.dat), of a program or of the kernel. The "
-		"one that "
-		"wastes\nmost is first.\n",
+		"function\nthat wastes most is first.\n",
 	.flags = (const struct flag *const[]){flags, pager_flags, NULL},
 	.run = run,
 };

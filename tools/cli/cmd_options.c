@@ -104,10 +104,8 @@ const struct command command_options = {
 	.name = "options",
 	.words = "",
 	.what = "list the options that report -O takes",
-	.help = "List the options that `vestige report -O` takes: those of libtraceevent's "
-		"plug-ins, "
-		"and the\n"
-		"kernel's for function_graph.\n",
+	.help = "List the options of `vestige report -O`: the options of libtraceevent's plug-ins, "
+		"and the\nkernel's for function_graph.\n",
 	.flags = (const struct flag *const[]){flags, NULL},
 	.run = run,
 };

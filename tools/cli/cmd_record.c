@@ -58,7 +58,7 @@ static int take_rule(const struct parsing *p, void *to, const char *value)
 	while (i && opt->patterns[i - 1].kind != 'e')
 		i--;
 	if (!i)
-		return options_bad(p, "it comes behind the -e that it is about", value);
+		return options_bad(p, "it must come after its -e", value);
 	if (!*value || strchr(value, '\n'))
 		return options_bad(p, "not a line of text", value);
 	if (p->flag->letter == 'f' && opt->patterns[i - 1].negated)
@@ -229,12 +229,12 @@ static const struct flag flags[] = {
 	{'e', NULL, "EVENT", "record EVENT: SYSTEM:NAME, SYSTEM or NAME (may be repeated)",
 	 take_pattern, 0},
 	{'f', NULL, "FILTER",
-	 "of the -e in front: only records that FILTER lets through: -e sched_switch -f 'prev_prio "
-	 "< 121'",
+	 "for the -e before it: only records that match FILTER: -e sched_switch -f 'prev_prio < "
+	 "121'",
 	 take_rule, 0},
 	{'R', NULL, "TRIGGER",
-	 "of the -e in front: add a trigger to its events: -R stacktrace. Behind -v: the trigger "
-	 "alone",
+	 "for the -e before it: add a trigger to its events: -R stacktrace. After -v: only the "
+	 "trigger",
 	 take_rule, 0},
 	{'v', NULL, NULL,
 	 "the events of each -e behind it are not recorded: -e sched -v -e '*stat*'", NULL,
@@ -250,16 +250,15 @@ static const struct flag flags[] = {
 	 "with -k: the kernel's tracer, too, in its buffer: function, function_graph ...", NULL,
 	 offsetof(struct record_options, kernel_tracer)},
 	{'F', NULL, NULL,
-	 "with -k: the kernel's part is of the program's threads and its children's alone, as it "
-	 "always is with -P",
+	 "with -k: only the kernel's events of the program's threads and its children (with -P "
+	 "always)",
 	 NULL, offsetof(struct record_options, kernel_limited)},
 	{'P', NULL, "PID",
 	 "record process PID, which runs already, until Ctrl-C or its end; it gets the engine if "
 	 "it has none (may be repeated)",
 	 take_pids, 0},
 	{0, "session", "NAME",
-	 "the same of each process of session NAME that runs now (`vestige run`), and its "
-	 "children",
+	 "record each process of session NAME (`vestige run`) that runs now, and its children",
 	 NULL, offsetof(struct record_options, session)},
 	{'l', NULL, "FUNC",
 	 "trace only functions that match FUNC (may be repeated): a name of the object or of the "
@@ -276,7 +275,7 @@ static const struct flag flags[] = {
 	{0, "tracing-thresh", "TIME", "function_graph: only calls of TIME or longer: 20us, 1.5ms",
 	 take_thresh, 0},
 	{0, "budget", "PERCENT",
-	 "switch off the hottest functions where tracing takes more of a thread's CPU time",
+	 "switch off the hottest functions if tracing takes more of a thread's CPU time",
 	 take_budget, 0},
 	{0, "func-args", NULL, "function: the arguments of each call, too", take_as_option, 0},
 	{0, "funcgraph-args", NULL, "function_graph: the same", take_as_option, 0},
@@ -292,14 +291,15 @@ static const struct flag flags[] = {
 	{'o', NULL, "FILE", "output (default: trace.dat)", NULL,
 	 offsetof(struct record_options, output)},
 	{'N', NULL, "HOST:PORT",
-	 "send the recording to `vestige listen` or `trace-cmd listen` there; FILE of -o is here "
-	 "only until it has arrived",
+	 "send the recording to `vestige listen` or `trace-cmd listen` there; FILE of -o is "
+	 "removed here when it has arrived",
 	 NULL, offsetof(struct record_options, net)},
 	{'t', NULL, NULL, "for -N: does nothing, the records always go by TCP", take_nothing, 0},
 	{0, "unmodified", NULL,
-	 "functions that were built without any flag, too: of the program and what it executes, of "
-	 "objects outside the system's folders, and of those that FUNC:mod:OBJECT names (default "
-	 "for a program that has no others, without what it executes)",
+	 "also functions that were built without a flag: of the program and the programs that it "
+	 "executes, of objects outside the system's folders, and of objects that FUNC:mod:OBJECT "
+	 "names (default for a program without other functions, but not for the programs that it "
+	 "executes)",
 	 NULL, offsetof(struct record_options, unmodified)},
 	{0, "built-only", NULL, "only functions that were built with a flag for it", NULL,
 	 offsetof(struct record_options, built_only)},
@@ -317,13 +317,10 @@ static const struct flag flags[] = {
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,
 	 offsetof(struct record_options, no_native)},
 	{0, "native", NULL,
-	 "the output is the native form, complete at once, which `vestige` alone reads: `vestige "
-	 "convert` "
-	 "makes a trace.dat of it",
+	 "write the native form: it is complete at once, but only `vestige` reads it; `vestige "
+	 "convert` makes a trace.dat of it",
 	 NULL, offsetof(struct record_options, native)},
-	{0, "stat", NULL,
-	 "print each CPU's statistics at the end, which are printed in any case where events were "
-	 "lost",
+	{0, "stat", NULL, "print each CPU's statistics at the end, even if no events were lost",
 	 NULL, offsetof(struct record_options, statistics)},
 	{'q', "quiet", NULL, "print no summary at the end, and no line while the file is written",
 	 NULL, offsetof(struct record_options, quiet)},
@@ -621,7 +618,7 @@ static int run(const struct command *c, int argc, char **argv)
 	if (!opt.kernel && (opt.kernel_tracer || opt.kernel_limited))
 		return options_wrong(c,
 				     "%s goes with -k: it is for the kernel's events, and without "
-				     "-k those of -e are the program's",
+				     "-k the events of -e are the program's",
 				     opt.kernel_tracer ? "--kernel-tracer" : "-F");
 	if (!opt.kernel && !opt.tracer && all_left_out(&opt))
 		return options_wrong(c,

@@ -35,9 +35,9 @@ const struct command command_replay = {
 	.what = "print a recording's calls with their durations",
 	.help = "Print each call, what it called and how long it took, in order of time, from FILE "
 		"(a trace.dat, a\nspool or an area of function_graph; default: trace.dat). A call "
-		"without\nshown calls of its own takes one line. An event of a thread whose calls "
-		"are "
-		"shown, of the kernel's\nbuffer of `record -k`, too, is a comment between them.\n",
+		"without\nshown calls of its own takes one line. Events of a thread whose calls "
+		"are shown\nare comments between them, also events of the kernel's buffer of "
+		"`record -k`.\n",
 	.flags = (const struct flag *const[]){view_flags, flags, pager_flags, NULL},
 	.run = run,
 };

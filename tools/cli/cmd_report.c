@@ -90,9 +90,8 @@ static int take_offset(const struct parsing *p, void *to, const char *value)
 	if (errno)
 		return options_bad(p, "it has more than 63 bits", value);
 	if (!opt->report.nr_inputs)
-		return options_wrong(p->command,
-				     "%s: it is of the -i FILE in front of it, and there is none",
-				     p->typed);
+		return options_wrong(
+			p->command, "%s is for the -i FILE before it, and there is none", p->typed);
 	opt->report.inputs[opt->report.nr_inputs - 1].ts_offset = n;
 	return 0;
 }

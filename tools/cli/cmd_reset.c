@@ -139,7 +139,7 @@ static int reset_system(void *arg, const char *name, bool is_dir)
 	snprintf(path, sizeof(path), "events/%s", name);
 	snprintf(filter, sizeof(filter), "%s/filter", path);
 	system.path = path;
-	/* that of a system is in front of its events' */
+	/* a system's filter first, then its events */
 	events->err = without(filter, target_set(events->t, filter, "0"));
 	if (!events->err)
 		events->err = events->t->ops->files(events->t, path, reset_event, &system);

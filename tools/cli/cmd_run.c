@@ -73,10 +73,11 @@ const struct command command_run = {
 	.name = "run",
 	.words = "NAME -- PROGRAM [ARGS]",
 	.what = "run a program and all that it starts as one session",
-	.help = "Run PROGRAM with the engine in it and in all that it starts, as session NAME. "
-		"Nothing\nis recorded until it is switched on: `vestige mount` shows the session "
+	.help = "Run PROGRAM with the engine in it and in all programs that it starts, as session "
+		"NAME.\nNothing is recorded until recording is switched on: `vestige mount` shows "
+		"the session "
 		"as a folder\nNAME, whose files act on all its processes together, and `vestige "
-		"enter NAME` runs\ntrace-cmd on it. VESTIGE_BOOT can switch something on from the "
+		"enter NAME` runs\ntrace-cmd on it. VESTIGE_BOOT can switch recording on from the "
 		"start.\n",
 	.more = "The exit status is PROGRAM's.\n",
 	.flags = (const struct flag *const[]){flag_rows, NULL},

@@ -65,7 +65,7 @@ static int take_promoted(const struct parsing *p, void *to, const char *value)
 
 	(void)value;
 	if (!o->nr_buffers)
-		return options_wrong(p->command, "-t comes behind the -B that it is about");
+		return options_wrong(p->command, "-t must come after its -B");
 	if (o->promoted)
 		return options_wrong(p->command, "-t: one buffer alone can be the top buffer");
 	o->promoted = o->buffers[o->nr_buffers - 1];

@@ -276,7 +276,8 @@ const struct command command_sql = {
 	.name = "sql",
 	.words = "[FILE] 'SELECT ...'",
 	.what = "ask a recording by SQL",
-	.help = "Print what a SELECT of SQLite says of FILE (default: trace.dat). --tables lists "
+	.help = "Print the result of a SELECT of SQLite about FILE (default: trace.dat). --tables "
+		"lists "
 		"the "
 		"tables:\ncalls, events, states of threads, what CPUs ran, tracks and functions.\n",
 	.flags = (const struct flag *const[]){view_flags, flags, NULL},

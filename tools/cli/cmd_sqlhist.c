@@ -38,7 +38,7 @@ static const struct flag flags[] = {
 	 offsetof(struct options, how.save)},
 	{'f', NULL, "FILE", "read the statement from FILE, - is stdin", NULL,
 	 offsetof(struct options, file)},
-	{'t', NULL, "DIR", "the events are those of DIR, a copy of a tracefs", NULL,
+	{'t', NULL, "DIR", "use the events of DIR, a copy of a tracefs", NULL,
 	 offsetof(struct options, dir)},
 	FLAGS_END};
 
@@ -142,10 +142,10 @@ const struct command command_sqlhist = {
 	.name = "sqlhist",
 	.words = "[SQL]",
 	.what = "make a histogram or a synthetic event from an SQL statement",
-	.help = "Print the writes to control files that make what SQL says: of `SELECT FIELDS "
-		"FROM\nEVENT` a histogram, of two events that are joined a synthetic event. With "
-		"-e they\nare done, too. Of a process the files are those of its folder (`vestige "
-		"mount`).\n",
+	.help = "Print the writes to control files that do what SQL says: `SELECT FIELDS FROM "
+		"EVENT`\nmakes a histogram, a JOIN of two events makes a synthetic event. With -e "
+		"they are\nalso done. The files of a process are in its folder of `vestige "
+		"mount`.\n",
 	.flags = (const struct flag *const[]){control_flags, flags, NULL},
 	.run = run,
 };

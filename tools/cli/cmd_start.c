@@ -114,8 +114,8 @@ const struct command command_start = {
 	.name = "start",
 	.words = "[-k [--] PROG [ARGS]]",
 	.what = "start tracing in a running process",
-	.help = "Choose tracer, functions and events of a process and switch recording on. With -k "
-		"of\nthe kernel, and PROG is run then, untraced by us.\n",
+	.help = "Choose tracer, functions and events of a process and switch recording on. With "
+		"-k,\nof the kernel; PROG then runs without the engine.\n",
 	.more = "`vestige show` prints what is recorded, `vestige stop` stops, `vestige extract` "
 		"writes\n"
 		"a trace.dat.\n",

@@ -52,8 +52,8 @@ const struct command command_restart = {
 	.name = "restart",
 	.words = "",
 	.what = "go on recording in a process",
-	.help = "Go on recording after `vestige stop`. The records, the tracer and the filters "
-		"are those\nof before.\n",
+	.help = "Go on recording after `vestige stop`. The records, the tracer and the "
+		"filters\nare unchanged.\n",
 	.flags = (const struct flag *const[]){control_buffers_flags, flags, NULL},
 	.run = run_restart,
 };

@@ -52,8 +52,8 @@ const struct command command_tui = {
 	.what = "show a recording in the terminal",
 	.help = "Show FILE (default: trace.dat), or several on one timeline, in a terminal of "
 		"80x24 "
-		"or more: the\ntimeline, the list, the functions of the range, and what the file "
-		"says of itself. With -P the\nfunctions are those that a process calls now.\n",
+		"or more: the\ntimeline, the list, the functions of the range, and the facts about "
+		"the file. With -P it shows\nthe functions that a process calls now.\n",
 	.flags = (const struct flag *const[]){view_flags, shown_flags, flags, NULL},
 	.run = run,
 };

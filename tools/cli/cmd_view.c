@@ -42,8 +42,7 @@ static const struct flag flags[] = {
 	{0, "html", "OUT",
 	 "write the viewer and the recording into the file OUT, at most 20 MB, which a browser "
 	 "opens "
-	 "without a server; the shortest calls are left out where that is too little, and it is "
-	 "said",
+	 "without a server; if that is too little, the shortest calls are left out, with a note",
 	 NULL, offsetof(struct options, html)},
 	{0, "no-index", NULL,
 	 "neither read nor write FILE.index, from which a large recording has its first picture",
@@ -53,9 +52,8 @@ static const struct flag flags[] = {
 	 "run the program behind -- first and record its calls (function_graph) into FILE", NULL,
 	 offsetof(struct options, record)},
 	{0, "session", "FILE",
-	 "what the user arranged (filters, markers, plots, notes) is read from FILE, and saved "
-	 "there",
-	 NULL, offsetof(struct options, session)},
+	 "read filters, markers, plots and notes from FILE, and save them there", NULL,
+	 offsetof(struct options, session)},
 	{0, "source", "DIR",
 	 "show the source of functions from files below DIR (default: the working folder)", NULL,
 	 offsetof(struct options, source)},

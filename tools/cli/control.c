@@ -294,12 +294,11 @@ int control_write(struct target *t, const char *path, const char *text, bool tru
 			return fail(EINVAL, "%s: %s '%.64s', did you mean %s?", said,
 				    lists[i].wrong, text, near);
 		if (control_is_empty(t, lists[i].list))
-			return fail(
-				EINVAL,
-				"%s: the process has no function that can be traced; a program "
-				"that was built without a flag: `vestige run --unmodified` starts "
-				"it so that it has",
-				said);
+			return fail(EINVAL,
+				    "%s: the process has no function that can be traced; start a "
+				    "program that was built without a flag with `vestige run "
+				    "--unmodified`",
+				    said);
 		return fail(EINVAL, "%s: %s '%.64s' (see `%s`)", said, lists[i].wrong, text,
 			    control_words(t, lists[i].list, words, sizeof(words)));
 	}

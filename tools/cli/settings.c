@@ -39,7 +39,7 @@ static int take_behind_event(const struct parsing *p, void *to, const char *valu
 	while (i && (s->at[i - 1].kind == SET_FILTER || s->at[i - 1].kind == SET_TRIGGER))
 		i--;
 	if (!i || s->at[i - 1].kind != SET_EVENT)
-		return options_bad(p, "it comes behind the -e that it is about", value);
+		return options_bad(p, "it must come after its -e", value);
 	return take(p, to, value);
 }
 
@@ -118,9 +118,10 @@ const struct flag settings_flags[] = {
 	 "record EVENT, too: SYSTEM:NAME, SYSTEM or NAME, with *, ? and [], or all (may be "
 	 "repeated)",
 	 take, SET_EVENT},
-	{'f', NULL, "FILTER", "of the -e in front: only records that FILTER lets through",
+	{'f', NULL, "FILTER", "for the -e before it: only records that match FILTER",
 	 take_behind_event, SET_FILTER},
-	{'R', NULL, "TRIGGER", "of the -e in front: add a trigger", take_behind_event, SET_TRIGGER},
+	{'R', NULL, "TRIGGER", "for the -e before it: add a trigger", take_behind_event,
+	 SET_TRIGGER},
 	{'v', NULL, NULL, "each -e behind it switches off, and -B removes", take_negate, 0},
 	{'i', NULL, NULL, "an event of -e that is not there is left out", NULL,
 	 offsetof(struct settings, missing_ok)},
@@ -457,8 +458,7 @@ int settings_apply(const struct settings *s, const struct settings_writer *w)
 		if (!s->at[i].negated)
 			err = apply_part(s, w, s->at[i].text, i + 1, end);
 		else if (end > i + 1)
-			err = fail(EINVAL,
-				   "-v -B %s removes it: nothing may follow that is about it",
+			err = fail(EINVAL, "-v -B %s removes it: no flag for it may follow",
 				   s->at[i].text);
 		else
 			err = remove_instance(s, s->at[i].text);
