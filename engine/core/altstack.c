@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See altstack.h. Owns one mapping a thread, with a guard page below it; it goes with the thread. A
- * handler of the program's with SA_ONSTACK runs there where the program has no stack of its own for
- * it, so it is as large as some threads' stacks; memory comes with use. fork: the child's thread
- * has its parent's. Tests: tests/engine/fire/crash.
+ * See altstack.h. Owns one mapping for each thread, with a guard page below it, which is unmapped
+ * at the thread's end. A handler of the program with SA_ONSTACK runs on it if the program has set
+ * no signal stack, so it is as large as some threads' stacks; memory comes with use. fork: the
+ * child's thread has its parent's. Tests: tests/engine/fire/crash.
  */
 #include "engine/core/altstack.h"
 
@@ -43,7 +43,7 @@ void altstack_thread_start(void)
 	if (!mapped)
 		return;
 	sys_mprotect(mapped, GUARD_BYTES, PROT_NONE);
-	/* else it waits for the program to give up its own */
+	/* otherwise wait until the program removes its own */
 	if (old.ss_flags & SS_DISABLE)
 		place();
 }
@@ -79,7 +79,7 @@ int altstack_set(int (*real)(const stack_t *, stack_t *), const stack_t *stack, 
 
 	if (!was_ours || (stack && !(want.ss_flags & SS_DISABLE)))
 		ret = real(stack, old);
-	else /* it has none, and gives up none */
+	else /* the program has none, and removes none */
 		ret = real(NULL, old);
 	if (ret)
 		return ret;

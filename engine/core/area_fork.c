@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The areas of a fork's child. Its tables begin as its parent's were at the fork; but they lie in
- * shared memory, which the parent goes on to change at once: rows appear, a filter's bits and a
- * site's `enabled` are switched with text that the child has no part in. So before the fork, under
- * the tree's lock, the tables whose rows change are copied into private memory, and of those that
- * only grow the length is noted. The child copies these. Costs: 16 bytes a function and fork(),
- * where a child will have an area. Tests: tests/engine/fire/forks.
+ * The areas of a fork's child. Their tables begin as the parent's were at the fork. But those are
+ * in shared memory, which the parent goes on to change at once: it adds rows, and switches a
+ * filter's bits and a site's `enabled` together with its own text. So before the fork, under the
+ * tree lock, tables whose rows change are copied into private memory; of tables that only grow the
+ * length is stored. The child copies these. Costs: 16 bytes for each function and fork(), if the
+ * child will have an area. Tests: tests/engine/fire/forks.
  */
 #include "engine/process/area_impl.h"
 
@@ -18,7 +18,7 @@
 
 static const struct {
 	uint8_t id;
-	uint8_t changes; /* its rows do; else it grows alone */
+	uint8_t changes; /* its rows change; 0: it only grows */
 } tables[] = {
 	{AREA_STRINGS, 0}, {AREA_OBJECTS, 1}, {AREA_FUNCTIONS, 1}, {AREA_REFUSED, 0},
 	{AREA_STATUS, 0},  {AREA_EVENTS, 0},  {AREA_FORMATS, 0},   {AREA_PROBES, 1},
@@ -26,17 +26,18 @@ static const struct {
 };
 #define NR_TABLES ARRAY_SIZE(tables)
 
-/* Of one area. */
+/* What is kept of one area. */
 struct kept {
-	const struct area_header *head; /* NULL: nothing */
+	const struct area_header *head; /* NULL: nothing is kept */
 	uint64_t session_ns;
 	uint32_t count[NR_TABLES];
-	const void *rows[NR_TABLES]; /* of those that change; else in the area */
+	/* rows of tables that change; of the others they are in the area */
+	const void *rows[NR_TABLES];
 	void *copy;
 	uint64_t copy_bytes;
 };
 
-static struct kept kept[RING_MAX]; /* by the instance's index */
+static struct kept kept[RING_MAX]; /* indexed by the instance's index */
 
 static uint64_t bytes_of(const struct kept *k, uint32_t i)
 {
@@ -56,7 +57,10 @@ static int keep(struct kept *k, const struct area_header *head)
 		const struct area_table *t = AREA_TABLE(head, tables[i].id);
 		uint32_t n = __atomic_load_n(&t->count, __ATOMIC_ACQUIRE);
 
-		/* vestige_status is written without a lock, and its count may be ahead of it */
+		/*
+		 * vestige_status is written without a lock, and its count may be too large for a
+		 * moment
+		 */
 		k->count[i] = n < t->capacity ? n : t->capacity;
 		k->rows[i] = area_entry_in(head, tables[i].id, 0);
 		if (tables[i].changes)
@@ -87,7 +91,7 @@ int area_before_fork(void)
 	for (i = 0; i < RING_MAX && !err; i++) {
 		const struct trace_array *tr = trace_array_at(i);
 
-		/* without a session the child has the top one alone */
+		/* outside of a session the child has the top instance alone */
 		if (tr && (!i || area->session[0]))
 			err = keep(&kept[i], trace_array_area(tr));
 	}
@@ -149,12 +153,12 @@ void area_copy_kept(const struct area_header *from, struct area_header *to)
 
 	if (!k)
 		return;
-	/* what its parent carried out when it started */
+	/* what the parent carried out when it started */
 	to->session_ns = k->session_ns;
 	for (i = 0; i < NR_TABLES; i++) {
 		if (tables[i].id == AREA_BUFFERS)
 			copy_buffer(k->rows[i], area_entry_in(to, AREA_BUFFERS, 0));
-		/* histograms come one by one, as there is room for them */
+		/* histograms are copied one by one, as far as there is room */
 		if (tables[i].id == AREA_BUFFERS || tables[i].id == AREA_HISTS ||
 		    area_reserve_in(to, tables[i].id, k->count[i]))
 			continue;
@@ -169,7 +173,7 @@ int area_fork(struct area_header **old_area)
 	int err;
 
 	area = NULL;
-	/* the environment that named the session may have moved since: take the parent's */
+	/* the environment with the session's name may have moved: use the parent's copy */
 	area_made.session = parent->session[0] ? parent->session : NULL;
 	err = area_create(&area_made);
 	if (!err) {

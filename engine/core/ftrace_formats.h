@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of the kernel's system ftrace whose records the engine makes itself: they are not
- * switched on, but their records need a format in the area to be read by. events/ has the formats,
- * and registers here the function that puts them there.
+ * The events of the kernel's system ftrace whose records the engine itself makes. Other files
+ * switch them, but a reader needs their formats in the area. events/ has the formats, and registers
+ * here the function that puts them there.
  */
 #ifndef VESTIGE_CORE_FTRACE_FORMATS_H
 #define VESTIGE_CORE_FTRACE_FORMATS_H
 
 #include <stdint.h>
 
-/* Their ids, as in the kernel (6.12); below EVENT_FIRST_ID. */
+/* Ids of these events, as in the kernel (6.12); below EVENT_FIRST_ID. */
 enum ftrace_id {
 	FTRACE_CONTEXT_SWITCH = 2,
 	FTRACE_WAKEUP = 3,
@@ -23,7 +23,7 @@ enum ftrace_id {
 	FTRACE_BPUTS = 14,
 	FTRACE_RAW_DATA = 18,
 	FTRACE_FUNC_REPEATS = 19,
-	/* of tracers that the kernel no longer has, and of ours */
+	/* of tracers that the kernel no longer has, and our own */
 	FTRACE_BOOT_CALL = 21,
 	FTRACE_BOOT_RET = 22,
 	FTRACE_KMEM_ALLOC = 23,
@@ -37,12 +37,12 @@ enum ftrace_id {
 };
 
 /*
- * ftrace_format_text() - records of that event are going to be made. Under the tree's lock.
- * Return: 0 or -ENOSPC.
+ * ftrace_format_text() - before records of that event are made: put its format into the area. Under
+ * the tree lock. Return: 0 or -ENOSPC.
  */
 int ftrace_format_text(enum ftrace_id id);
 
-/* Register the function that does that. Constructor context. */
+/* Register the function that puts a format into the area. Constructor context. */
 void ftrace_format_register(int (*describe)(enum ftrace_id id));
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See func_command.h. A group is a command with or without a count in one instance: the kernel
- * keeps them apart, and so does the `!` that removes them. It is one user of calls (ops.h), whose
- * set is all of its functions, and has a row of AREA_PROBES for each, where the count is; readers
- * list the rows.
+ * See func_command.h. A group is one command, with or without a count, in one instance: as in the
+ * kernel, these are separate, and so is the `!` that removes them. A group is one user of calls
+ * (ops.h). Its set has all of its functions, and each has a row of AREA_PROBES with its count;
+ * readers list the rows.
  *
- * dump and cpudump are printed to the kernel's console there. Here the records are in the area,
- * which outlives the process. So these commands stop recording, once, and the records can be read
- * later.
+ * In the kernel, dump and cpudump print to the console. Here the records are in the area, which
+ * outlives the process. So these commands stop recording, once, and the records can be read later.
  *
- * Commands act at any instruction: they change a count and tracing_on, take a snapshot (the call
- * is in it when the tracer wrote it before) or record the stack. fork: the child's areas have the
+ * Commands act at any instruction: they change a count and tracing_on, take a snapshot (it includes
+ * the call if the tracer wrote it before) or record the stack. fork: the child's areas have the
  * rows of its parent's (area_fork). Tests: tests/engine/fire/probes.
  */
 #include "engine/core/func_command.h"
@@ -33,20 +32,20 @@ struct group {
 	struct call_ops ops;
 	struct trace_array *tr; /* NULL: the group is free */
 	const struct func_command *command;
-	void *object; /* of the command */
-	uint16_t id;  /* the object's, for rows */
+	void *object; /* what the command acts on */
+	uint16_t id;  /* id of the object, for the rows */
 	uint8_t counted;
-	uint8_t is_lost; /* it is off for ever, and a thread may still be in it */
+	uint8_t is_lost; /* off for ever, because a thread may still be in it */
 	uint64_t order;
 	struct function_set members;
-	uint32_t *row_of; /* by id: its row + 1 */
+	uint32_t *row_of; /* indexed by function id: the row + 1 */
 	uint32_t nr_ids;
 };
 
 static struct group groups[64];
 static uint64_t last_order;
 
-/* The instance's own. */
+/* For the commands on an instance: whether its recording is off. */
 static int is_off(const void *tr)
 {
 	return !ring_is_on(((const struct trace_array *)tr)->ring);
@@ -119,7 +118,7 @@ static struct area_probe *row_at(const struct group *g, uint32_t i)
 	return area_entry_in(trace_array_area(g->tr), AREA_PROBES, i);
 }
 
-/* Whether it may do so once more. */
+/* Use up one of the row's count. Return: whether there was any left. */
 static int take_one(struct area_probe *row)
 {
 	int64_t n = load_relaxed(&row->count);
@@ -150,10 +149,10 @@ struct parsed {
 	void *object;
 	uint16_t id;
 	uint8_t counted;
-	int64_t count; /* -1: always */
+	int64_t count; /* -1: no limit */
 };
 
-/* The instance's group of that command; @tr NULL: a free one. */
+/* Find the instance's group for a command; @tr: NULL: a free group. */
 static struct group *find(const struct trace_array *tr, const struct parsed *c)
 {
 	uint32_t i;
@@ -173,7 +172,7 @@ static void release(struct group *g)
 	if (g->command->put)
 		g->command->put(g->object);
 	function_set_free(&g->members);
-	/* a thread that is still inside finds the group as it was: it stays */
+	/* a thread is still inside and must find the group unchanged: keep it */
 	if (err == -ETIMEDOUT) {
 		g->is_lost = 1;
 		return;
@@ -190,7 +189,7 @@ static struct group *make(struct trace_array *tr, const struct parsed *c)
 
 	if (!g)
 		return NULL;
-	/* room for every id there can be */
+	/* room for each possible id */
 	row_of = sys_map_table(n * sizeof(*row_of));
 	if (!row_of)
 		return NULL;
@@ -215,7 +214,7 @@ static struct group *make(struct trace_array *tr, const struct parsed *c)
 	return g;
 }
 
-/* A free row, or a new one. Return: its index or -ENOSPC. */
+/* Find a free row, or add one. Return: its index or -ENOSPC. */
 static long new_row(struct trace_array *tr)
 {
 	struct area_header *head = trace_array_area(tr);
@@ -264,7 +263,10 @@ static void remove_member(struct group *g, uint32_t id)
 		g->tr->first_free_probe = row;
 }
 
-/* Change the group by the functions of @named. Return: how many were changed, or -ENOSPC. */
+/*
+ * Add the functions of @named to the group, or remove them. Return: how many were changed, or
+ * -ENOSPC.
+ */
 static int change_members(struct group *g, const struct function_set *named, int add, int64_t count)
 {
 	uint32_t id, n = 0;
@@ -291,7 +293,10 @@ static const struct func_command *find_command(const char *name, size_t n)
 	return NULL;
 }
 
-/* The command of that name, and what it acts on. Return: bytes of @text that say so, or -EINVAL. */
+/*
+ * Find the command with that name, and what it acts on. Return: bytes of @text that were used, or
+ * -EINVAL.
+ */
 static long parse_name(struct trace_array *tr, const char *text, size_t n, struct parsed *c)
 {
 	size_t name = 0, used;
@@ -310,7 +315,7 @@ static long parse_name(struct trace_array *tr, const char *text, size_t n, struc
 	return c->object ? (long)(name + used) : -EINVAL;
 }
 
-/* `COMMAND[:COUNT]`. Return: 0 or -EINVAL. */
+/* Parse `COMMAND[:COUNT]`. Return: 0 or -EINVAL. */
 static int parse(struct trace_array *tr, const struct function_word *w, struct parsed *c)
 {
 	size_t at, end;
@@ -322,7 +327,7 @@ static int parse(struct trace_array *tr, const struct function_word *w, struct p
 	if (name < 0)
 		return (int)name;
 	at = (size_t)name;
-	/* text behind the name selects which command is removed */
+	/* when a command is removed, any text behind the name selects the counted one */
 	c->counted = at < w->command_bytes;
 	if (c->command->once) {
 		c->counted = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands of set_ftrace_filter: `parse_*:traceoff:3` switches an instance's recording off when
- * one of these functions is called, three times; `glob:enable_event:SYSTEM:EVENT` is about an
+ * Func commands, in set_ftrace_filter: `parse_*:traceoff:3` switches an instance's recording off
+ * when one of these functions is called, three times; `glob:enable_event:SYSTEM:EVENT` switches an
  * event. They are listed with the filters and filter nothing. A command is one struct func_command
  * and one FUNC_COMMAND_REGISTER(), in the file of what it acts on.
  */
@@ -13,18 +13,22 @@
 
 struct trace_array;
 
-/* All but `changes` and `act` under the tree lock. @object: what it acts on. */
+/*
+ * A command. All functions but `changes` and `act` are called under the tree lock. @object: what
+ * the command acts on.
+ */
 struct func_command {
 	const char *name;
 	uint8_t command; /* enum area_probe_command */
-	uint8_t once;	 /* it acts once, whatever the count says */
+	uint8_t once;	 /* it acts only once, whatever the count is */
 	/*
-	 * What @text, behind `name:`, names in the instance; *@used: its bytes, *@id: for the row.
-	 * Return: it, or NULL: nothing. NULL: the command acts on the instance itself.
+	 * Find what @text, behind `name:`, means in the instance. *@used: its bytes; *@id: an id
+	 * for the row. Return: the object; NULL: there is none. find NULL: the command acts on the
+	 * instance itself.
 	 */
 	void *(*find)(struct trace_array *tr, const char *text, size_t n, size_t *used,
 		      uint16_t *id);
-	/* Functions are given the command. Return: 0 or -errno. NULL: nothing to do. */
+	/* Before functions get the command. Return: 0 or -errno. NULL: nothing to do. */
 	int (*prepare)(void *object);
 	/*
 	 * Called when the first function gets the command, and when the last one loses it. Return:
@@ -32,9 +36,12 @@ struct func_command {
 	 */
 	int (*get)(void *object);
 	void (*put)(void *object);
-	/* Whether a call would change anything; only then it counts. Any context. NULL: yes. */
+	/*
+	 * Whether a call would change anything; a call that does not is not counted. Any context.
+	 * NULL: always.
+	 */
 	int (*changes)(const void *object);
-	/* Any context. */
+	/* Do it. Any context. */
 	void (*act)(void *object);
 };
 
@@ -42,15 +49,14 @@ REGISTRY(vestige_func_commands, const struct func_command);
 #define FUNC_COMMAND_REGISTER(self) REGISTRY_ADD(vestige_func_commands, self)
 
 /*
- * func_command_apply() - give functions a command, or take it from them.
- * @w: a word that has a command. Under the tree lock.
- * Return: 0; -EINVAL: there is no such command or function, the count is none, all of the functions
- * have it, or (with `!`) none of them; -ENODEV: (with `!`) no function has it; -ENOMEM, -ENOSPC;
- * -errno of the hook.
+ * func_command_apply() - give a command to functions, or take it from them. @w: a word with a
+ * command. Under the tree lock. Return: 0; -EINVAL: there is no such command or function, the count
+ * is no number, all of the functions have the command already, or (with `!`) none of them has it;
+ * -ENODEV: (with `!`) no function at all has it; -ENOMEM, -ENOSPC; -errno of the hook.
  */
 int func_command_apply(struct trace_array *tr, const struct function_word *w);
 
-/* The instance goes, and all of its commands. */
+/* The instance is removed: remove all of its commands. */
 void func_commands_clear(struct trace_array *tr);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See func_repeats.h. The last call is in the thread's control block of the ring. A signal handler
- * that interrupts the comparison records its calls as they are. As in the kernel, a count that is
- * pending when tracing ends is not recorded. fork: the child's blocks are zero. Tests:
+ * See func_repeats.h. The last call is stored in the thread's control block of the ring. A signal
+ * handler that interrupts the comparison records all of its calls. As in the kernel, a count that
+ * is pending when tracing ends is not recorded. fork: the child's blocks are zero. Tests:
  * tests/engine/fire/func_repeats.
  */
 #include "engine/core/func_repeats.h"
@@ -29,7 +29,7 @@ int func_repeats_start(void)
 	return err;
 }
 
-/* How often the last call came again. */
+/* Write a record with the number of repetitions of the last call. */
 static void write_repeats(struct ring *r, const struct ring_ctl *ctl, uint64_t now)
 {
 	uint64_t delta = now - ctl->call_stamp;

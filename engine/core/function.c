@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of traceable functions. Objects are scanned when functions are first asked for. Runs
- * in the constructor, later under the tree's lock; nothing for fork (the child's text stays
- * patched, its records are refused by the ring). Costs: bench "start". Tests:
- * tests/engine/fire/late, tests/engine/fire/control.
+ * The registry of traceable functions. Objects are scanned when functions are first needed. Runs in
+ * the constructor, later under the tree lock; nothing for fork (the child's text stays patched; the
+ * ring refuses its records). Costs: bench "start". Tests: tests/engine/fire/late,
+ * tests/engine/fire/control.
  */
 #include "engine/core/function.h"
 
@@ -31,11 +31,11 @@ const struct hook *hook_at(uint32_t i)
 	return i < nr_hooks ? hooks[i] : NULL;
 }
 
-static uint32_t nr_waiting; /* objects whose row says so */
-static int needed;	    /* functions were asked for */
-static int starved;	    /* there was no memory to scan an object that still waits */
+static uint32_t nr_waiting; /* objects in state AREA_OBJECT_WAITING */
+static int needed;	    /* functions_need() was called */
+static int starved;	    /* there was no memory to scan an object, which still waits */
 static uint32_t
-	nr_found; /* rows of AREA_FUNCTIONS, with the rows of the object that is being scanned */
+	nr_found; /* rows of AREA_FUNCTIONS, those of the object that is being scanned included */
 
 uint32_t function_count_known(void)
 {
@@ -55,7 +55,7 @@ int function_add(struct object *o, const struct area_function *found)
 	struct area_function *f;
 	uint32_t id = nr_found;
 
-	/* memory comes in steps, each for the functions of a 64 KiB piece of the table */
+	/* back memory in steps, one for each 64 KiB of the table */
 	if ((id & 4095) == 0 || !row->nr_functions) {
 		uint32_t to = (id | 4095) + 1;
 
@@ -84,7 +84,7 @@ void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, u
 	struct area_refused *r;
 	uint32_t i;
 
-	/* tried anew at each switch, named once */
+	/* a refusal is tried again at each switch, but reported once */
 	for (i = 0; why == AREA_REFUSED_CHANGED && i < t->count; i++) {
 		r = area_entry(AREA_REFUSED, i);
 		if (r->object == o->index && r->offset == offset && r->reason == (uint32_t)why)
@@ -136,7 +136,7 @@ static int scan_object(struct object *o)
 		return ret;
 	}
 	o->starved = 0;
-	/* a reader that follows sees all of them at once */
+	/* a reader sees all of an object's rows at once */
 	store_release(&area->tables[AREA_FUNCTIONS].count, nr_found);
 	if (!row->nr_functions && row->status == AREA_OBJECT_TRACED)
 		row->status = AREA_OBJECT_NO_SITES;
@@ -154,7 +154,7 @@ static int meet_object(struct object *o, int scan)
 	return 0;
 }
 
-/* Functions are looked for now if there is no agent, which would do so at the first request. */
+/* Without an agent, which would scan at its first request, scan now. */
 static void start_functions(const struct lifecycle_start *how)
 {
 	uint32_t i;
@@ -184,7 +184,7 @@ int functions_need(void)
 	needed = 1;
 	if (!nr_waiting)
 		return 0;
-	if (starved) /* a try goes through all of the text: ftrace_register() makes the next */
+	if (starved) /* a try reads all of the text, so ftrace_register() makes the next one */
 		return -ENOMEM;
 	for (i = 0; i < object_count(); i++) {
 		if (object_row(object_at(i))->status != AREA_OBJECT_WAITING)
@@ -196,7 +196,7 @@ int functions_need(void)
 	return ret;
 }
 
-/* What was refused of an object that is scanned again. */
+/* Forget the refused functions of an object that is scanned again. */
 static void forget_refused(struct object *o)
 {
 	struct area_table *t = &area->tables[AREA_REFUSED];
@@ -261,7 +261,7 @@ void functions_forget(struct object *o)
 {
 	uint32_t h;
 
-	/* it is not looked through any more: nothing of it was ever traced */
+	/* the object waited: nothing of it was ever traced, so it need not be scanned any more */
 	if (object_row(o)->status == AREA_OBJECT_WAITING) {
 		object_row(o)->status = AREA_OBJECT_NO_SITES;
 		nr_waiting--;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Has the hooks patch functions as the users of calls want (ops.h): at each change of the users,
- * and when objects come. Under the tree's lock. fork: the child's text stays patched. Costs: bench
- * "start". Tests: tests/engine/fire/late, control, dlopen.
+ * Has the hooks patch the functions that the users of calls want (ops.h): at each change of the
+ * users, and when objects are loaded. Under the tree lock. fork: the child's text stays patched.
+ * Costs: bench "start". Tests: tests/engine/fire/late, control, dlopen.
  */
 #include <errno.h>
 
@@ -14,7 +14,7 @@
 #include "engine/core/rest.h"
 #include "engine/core/trace_array.h"
 
-static enum record_kind last_kind = RECORD_FUNCTION; /* of what was armed last */
+static enum record_kind last_kind = RECORD_FUNCTION; /* kind of the records that were armed last */
 
 struct function_set graph_function = {.shown = AREA_FILTER_GRAPH, .ring = ring_top};
 struct function_set graph_notrace = {.shown = AREA_FILTER_GRAPH_NOTRACE, .ring = ring_top};
@@ -22,7 +22,7 @@ uint32_t graph_max_depth;
 uint64_t tracing_thresh_ns;
 uint32_t function_args, graph_args, graph_retval;
 
-/* One object's functions; byte 0 is its first one's. */
+/* Arm one object's functions; how[0] is for its first function. */
 static int arm_object(struct object *o, uint8_t *how)
 {
 	const struct area_object *row = object_row(o);
@@ -44,7 +44,7 @@ static int arm_object(struct object *o, uint8_t *how)
 	return ret;
 }
 
-/* Bring the text of all objects up to date. */
+/* Patch the text of all objects for the current users. */
 static int arm_all(void)
 {
 	size_t bytes = function_count();
@@ -139,7 +139,7 @@ static void rest_functions(int asleep)
 
 REST(rest_functions);
 
-/* By the filters alone: what is not to be traced needs no functions. */
+/* By the filters alone: an object in which nothing is wanted need not be scanned. */
 static void name_pending(struct object *o)
 {
 	struct trace_array *tr;

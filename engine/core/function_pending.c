@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See function_pending.h. The words live in the area alone, one a line in the row of their set, so
- * that the outside lists them and a child of fork, whose area begins with a copy of its parent's
- * rows, has them too. Only normal context: the loader's and the control files'. Tests:
+ * See function_pending.h. The words are stored only in the area, one on each line of their set's
+ * row. So the tools can list them, and a fork's child, whose area begins with a copy of its
+ * parent's rows, has them too. Only normal context: the loader's and the control files'. Tests:
  * tests/engine/fire/dlopen.
  */
 #include "engine/core/function_pending.h"
@@ -14,7 +14,7 @@
 #include "engine/core/function.h"
 #include "engine/ring/ring.h"
 
-/* The words of a set that has some; NULL: it can have none. @make: have the rows ready. */
+/* The words of a set; NULL: this set can have none. @make: back the rows first. */
 static char *words_of(const struct function_set *set, int make)
 {
 	struct area_header *head = set->ring ? set->ring->area : NULL;
@@ -43,7 +43,7 @@ static size_t line_bytes(const char *line)
 	return n;
 }
 
-/* Take the line of @n bytes out of the list. */
+/* Remove the line of @n bytes. */
 static void cut(char *line, size_t n)
 {
 	const char *rest = line + n + (line[n] == '\n');
@@ -76,7 +76,7 @@ int pending_change(struct function_set *set, const struct function_word *w)
 		return -EINVAL;
 	if (used + need + 2 > AREA_PENDING_BYTES)
 		return -ENOSPC;
-	/* its first byte last: a reader sees the whole word or nothing */
+	/* store the first byte last: a reader sees the whole word or nothing */
 	at = line + used;
 	memcpy(at + 1, w->glob + 1, w->n - 1);
 	memcpy(at + w->n, mod, sizeof(mod) - 1);

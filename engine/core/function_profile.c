@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See function_profile.h. The rows are in the area, one for each function and CPU that it was called
- * on; `rows` says which, and is memory of the process alone. Functions of objects that are loaded
- * while it is on have rows as far as the spare ones go.
+ * See function_profile.h. The rows are in the area, one for each function and CPU on which it was
+ * called; `rows`, in memory of the process alone, has their numbers. Functions of objects that are
+ * loaded while the profiler is on get rows as long as there are spare ones.
  *
  * Hits and times are added atomically, since a thread may migrate between reading the CPU's number
- * and the addition. The rest is added by one instruction without a LOCK prefix: an addition is lost
- * when a thread migrates just there and one of its old CPU adds to the same word meanwhile. Each CPU
- * has its own rows, so there is no contention. Hits count at entry, times at return: a call that is
- * open, or vanished, or was entered by a tail call, has no time. Self times are cut at each entry and
- * return of a stack, so an open call has those of its own.
+ * and the addition. The other values are added by one instruction without a LOCK prefix: an
+ * addition is lost if a thread migrates exactly there and a thread on its old CPU adds to the same
+ * word at that time. Each CPU has its own rows, so there is no contention. Hits count at the entry,
+ * times at the return: a call that is open, was unwound, or was entered by a tail call, has no
+ * time. Self times are added at each entry and return on a stack, so an open call has its self time
+ * so far.
  *
- * Memory: 256 bytes a function and CPU, and 256 for each octave of its times; at most 48 MiB of the
- * area. When there is none, calls are counted in profile_missed or no_times, and nothing else is
- * lost. Costs: bench "profiler". The ops goes only when no thread is between ring_enter() and
- * _leave(), in which all is called. fork: off in the child (ops_fork()), whose area has no rows.
- * Tests: tests/engine/fire/function_profile, tests/cli/test_top.py.
+ * Memory: 256 bytes for each function and CPU, and 256 for each octave of its times; at most 48 MiB
+ * of the area. Without memory, calls are counted in profile_missed or no_times, and nothing else is
+ * lost. Costs: bench "profiler". All functions run between ring_enter() and ring_leave(), and the
+ * ops is removed only when no thread is in there. fork: off in the child (ops_fork()), whose area
+ * has no rows. Tests: tests/engine/fire/function_profile, tests/cli/test_top.py.
  */
 #include "engine/core/function_profile.h"
 
@@ -32,14 +33,14 @@
 #include "engine/ring/ring.h"
 
 #define SPARE_FUNCTIONS 16384u
-#define STEP		1024u /* rows that get memory at a time */
+#define STEP		1024u /* rows that get memory in one step */
 
 uint64_t function_profile_since;
 
-static uint32_t *rows;		      /* by CPU, then function: of AREA_PROFILE, from 1; 0 none */
-static uint32_t nr_functions;	      /* of `rows` a CPU */
-static uint32_t next_row, next_times; /* the first ones that were not given away */
-static struct area_profile *profiles; /* AREA_PROFILE, as it was when it was switched on */
+static uint32_t *rows; /* by CPU, then function: number of a row of AREA_PROFILE, from 1; 0: none */
+static uint32_t nr_functions;	      /* functions for each CPU in `rows` */
+static uint32_t next_row, next_times; /* the first rows that are not in use */
+static struct area_profile *profiles; /* AREA_PROFILE at the time of the switch */
 static struct area_times *times;      /* AREA_TIMES */
 static uint32_t nr_cpus;
 static uint64_t ns_per_unit; /* << 32 */
@@ -60,7 +61,7 @@ int function_profile_is_on(void)
 	return profile_ops.is_on;
 }
 
-/* Memory for STEP more rows behind the first @count. Any context. Return: 0 or -errno. */
+/* Back STEP more rows behind the first @count. Any context. Return: 0 or -errno. */
 static int profile_back(enum area_table_id id, uint32_t count)
 {
 	struct area_table *t = AREA_TABLE(area, id);
@@ -75,7 +76,7 @@ static int profile_back(enum area_table_id id, uint32_t count)
 	return err;
 }
 
-/* A row of a table that has no owner. Any context. Return: its number from 1; 0: there is none. */
+/* Take a row that is not in use. Any context. Return: its number from 1; 0: there is none. */
 static uint32_t profile_take(enum area_table_id id, uint32_t *next)
 {
 	for (;;) {
@@ -99,7 +100,7 @@ static struct area_times *times_at(uint32_t nr)
 	return &times[nr - 1];
 }
 
-/* Rows of before, if any, count from zero and keep their functions. */
+/* Rows that exist already count from zero and keep their functions. */
 static void begin_anew(void)
 {
 	uint32_t i;
@@ -131,7 +132,7 @@ static int make_rows(void)
 	profiles = area_entry(AREA_PROFILE, 0);
 	times = area_entry(AREA_TIMES, 0);
 	nr_cpus = area->nr_cpus;
-	if (!AREA_TABLE(area, AREA_PROFILE)->count) { /* a child's area, too */
+	if (!AREA_TABLE(area, AREA_PROFILE)->count) { /* also in a child's new area */
 		next_row = next_times = 0;
 		err = profile_back(AREA_PROFILE, 0);
 		if (!err && !AREA_TABLE(area, AREA_TIMES)->count)
@@ -164,7 +165,7 @@ int function_profile_set(int on)
 	return err;
 }
 
-/* Return: NULL: there is none, and none is to be made. */
+/* Return: the place of the row's number; NULL: there is none, and none can be made. */
 static uint32_t *place_of(uint32_t cpu, uint32_t id)
 {
 	if (unlikely(!rows || id >= nr_functions || cpu >= nr_cpus))
@@ -184,7 +185,7 @@ static __attribute__((noinline)) struct area_profile *profile_row(uint32_t *plac
 	p->function = id;
 	p->cpu = cpu;
 	store_release(&p->kind, AREA_PROFILE_ROW);
-	/* another one was faster: that one is as good, and readers add them up */
+	/* another thread was faster: both rows are good, and readers add them up */
 	if (!compare_and_store(place, 0, nr))
 		p = profile_at(load_acquire(place));
 	return p;
@@ -268,7 +269,7 @@ struct function_profile function_profile_get(uint32_t cpu, uint32_t id)
 	const uint32_t *place = place_of(cpu, id);
 	const struct area_profile *row;
 
-	/* a child has no rows yet, where its parent had them */
+	/* a child has no rows yet where its parent had them */
 	if (!place || !*place || *place > AREA_TABLE(area, AREA_PROFILE)->count)
 		return (struct function_profile){0};
 	row = profile_at(*place);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sets of functions, which filters are. Names are looked up in the objects' files when a filter
- * asks for them and are not kept: a program of 100,000 functions starts without reading one. Under
- * the tree's lock; fork: the child has the same. Tests: tests/engine/fire/late, control.
+ * Sets of functions, which are the filters. Names are looked up in the objects' files when a filter
+ * is written, and are not kept: a program of 100,000 functions starts without reading one. Under
+ * the tree lock; fork: the child has the same. Tests: tests/engine/fire/late, control.
  */
 #include "engine/core/function_set.h"
 
@@ -33,7 +33,7 @@ static int set_reserve(struct function_set *set)
 	old = set->bits;
 	if (old)
 		memcpy((void *)p, old, nr_old / 8 + 8);
-	/* a reader that finds one of the two pointers finds the whole set */
+	/* store the pointer last: a reader that finds it finds the whole set */
 	set->bits = (void *)p;
 	set->nr = n;
 	if (old)
@@ -79,7 +79,7 @@ void function_set_free(struct function_set *set)
 		sys_munmap(bits, (size_t)nr / 8 + 16);
 }
 
-/* As in the kernel, removing a function that is not in a graph's set is an error. */
+/* As in the kernel, it is an error to remove a function that is not in a set of the graph's. */
 static int may_change(const struct function_set *set, uint32_t id, int add)
 {
 	return add || !(set->shown & (AREA_FILTER_GRAPH | AREA_FILTER_GRAPH_NOTRACE)) ||
@@ -119,7 +119,10 @@ static int match_symbol(void *arg, uint64_t value, const char *name)
 	return 0;
 }
 
-/* `libfoo` names libfoo.so.1 too: base names count without version. */
+/*
+ * Whether an object has that name. `libfoo` also matches libfoo.so.1: base names count without
+ * their version.
+ */
 static int module_matches(const struct object *o, const char *glob, size_t n)
 {
 	char name[256];
@@ -137,7 +140,7 @@ static int module_matches(const struct object *o, const char *glob, size_t n)
 	return 0;
 }
 
-/* OBJECT+0xOFFSET, as the tools name a function that has no symbol. */
+/* The id of OBJECT+0xOFFSET, as the tools name a function without a symbol. */
 static uint32_t unnamed(const struct match *m)
 {
 	uint64_t offset;
@@ -177,8 +180,8 @@ static void match_object(struct match *m)
 }
 
 /*
- * Objects that the word is to add functions of are named, even if they have none so far. Return: 0,
- * or -ENOMEM.
+ * Mark the objects to which the word adds functions as named, even if they have none so far.
+ * Return: 0 or -ENOMEM.
  */
 static int name_objects(struct function_set *set, const struct function_word *w)
 {
@@ -246,7 +249,7 @@ struct arrival {
 	const struct object *o;
 };
 
-/* A word that waited for an object of its name. */
+/* Apply a word that waited for an object of its name. */
 static int take_pending(void *arg, const char *word, size_t n)
 {
 	const struct arrival *a = arg;

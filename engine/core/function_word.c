@@ -7,7 +7,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 
-/* What is behind the first colon, `mod:GLOB` or a command: cut it off there. */
+/* Split off what is behind the first colon: `mod:GLOB` or a command. */
 static void split_rest(struct function_word *w)
 {
 	static const char mod[] = "mod:";

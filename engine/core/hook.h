@@ -12,41 +12,40 @@
 struct hook {
 	const char *name;
 	/*
-	 * Whether the object is to be scanned as soon as it is there: what the compiler put into
-	 * its functions costs until then, or cannot be changed later. NULL: no.
+	 * Whether the object must be scanned as soon as it is loaded: what the compiler put into
+	 * its functions costs time until then, or cannot be changed later. NULL: no.
 	 */
 	int (*urgent)(struct object *o);
 	/*
-	 * Find the functions of one object that this hook can trace, and function_add() each in
-	 * order of address; function_refuse() those that look as if they should be and are not.
-	 * Sets the object row's counts and status. Return: 0 or -errno.
+	 * Find the functions of one object that this hook can trace, and call function_add() for
+	 * each, sorted by address; call function_refuse() for functions that only look as if they
+	 * could be traced. Sets the counts and the status of the object's row. Return: 0 or -errno.
 	 */
 	int (*scan)(struct object *o);
 	/*
-	 * Make the text of one object agree with @how.
-	 * @how: one byte a function of the object, enum ops_how. The hook clears the bytes of
-	 * functions that it cannot patch. @kind: what the top instance's tracer makes, or made
-	 * last: RECORD_FUNCTION, or RECORD_ENTRY of the graph; it changes only when nothing of it
-	 * is armed.
-	 * Return: 0, or -errno when none of it could be done; single refusals are counted.
+	 * Patch the text of one object as @how says. @how: one byte for each function of the
+	 * object, enum ops_how. The hook clears the bytes of functions that it cannot patch. @kind:
+	 * the records of the top instance's tracer, or of its last one: RECORD_FUNCTION, or
+	 * RECORD_ENTRY for a graph. It changes only while none of its sites is armed. Return: 0;
+	 * -errno: nothing was done; single refusals are counted.
 	 */
 	int (*arm)(struct object *o, uint8_t *how, enum record_kind kind);
 	/*
-	 * Calls that make records of @kind are about to be armed, or are armed and the graph's
-	 * filters have changed. Return: 0 or -errno. NULL: nothing to do.
+	 * Called before calls that make records of @kind are armed, or after the graph's filters
+	 * have changed while they are armed. Return: 0 or -errno. NULL: nothing to do.
 	 */
 	int (*prepare)(enum record_kind kind);
-	/* Nothing is armed any more. NULL: nothing to do. */
+	/* No call is armed any more. NULL: nothing to do. */
 	void (*finish)(enum record_kind kind);
 	/*
-	 * Which instances want a graph may have changed; before anything is armed for it. Return: 0
-	 * or -errno. NULL: nothing to do.
+	 * Called before a graph is armed, when it may have changed which instances want one.
+	 * Return: 0 or -errno. NULL: nothing to do.
 	 */
 	int (*settle)(void);
 	/*
-	 * Nothing of the object is armed, and the engine is to sleep: make its text as it was, as far
-	 * as that can be done while threads run. arm() comes again. Return: how many functions stay
-	 * changed, or -errno. NULL: nothing to do.
+	 * For a detach: no call of the object is armed; restore its text, as far as that is
+	 * possible while threads run. arm() may be called again later. Return: the number of
+	 * functions that stay changed, or -errno. NULL: nothing to do.
 	 */
 	int (*rest)(struct object *o);
 	/* The object is no longer mapped: free what scan() made. */
@@ -55,7 +54,7 @@ struct hook {
 
 void hook_register(const struct hook *hook);
 
-/* The @i-th that registered; NULL: there is none. */
+/* The @i-th hook that registered; NULL: there is none. */
 const struct hook *hook_at(uint32_t i);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See interpose.h. Keeps which functions are wanted; hook/libc/got.c changes the words. Wrappers of
- * one function stay in one order for ever, so a wrapper that is called late still leads on to the
- * function. Under the tree's lock. fork: the child wants what its parent did. Tests:
+ * See interpose.h. Stores which functions are wanted; hook/libc/got.c changes the words. Wrappers
+ * of one function keep their order for ever, so a wrapper that is called late still leads to the
+ * function. Under the tree lock. fork: the child wants what its parent did. Tests:
  * tests/engine/events/kmem.
  */
 #include "engine/core/interpose.h"

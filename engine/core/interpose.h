@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leads calls of libc's functions (or of the program's replacements) through a wrapper of ours
- * while they are wanted, and directly to the function otherwise.
+ * Makes calls of libc's functions (or of the program's replacements) go through a wrapper while
+ * they are wanted, and otherwise directly to the function.
  *
  *	static struct interposed rows[] = {{.name = "free", .wrapper = wrap_free}, ...};
  *	err = interpose_register(rows, ARRAY_SIZE(rows));
@@ -33,36 +33,36 @@
 struct interposed {
 	const char *name;
 	const void *wrapper;
-	void *real; /* where the wrapper goes on */
-	/* core's */
+	void *real; /* the function that the wrapper calls */
+	/* core's own */
 	uint32_t users;
 	struct interposed_function *function;
-	struct interposed *next; /* of the same function: nearer to it */
+	struct interposed *next; /* next row of the same function, nearer to it */
 };
 
 /*
- * A row of a table of functions. The second: where the wrapper of a row goes on, as the function's
- * type.
+ * A row of a table of functions. The second macro: the function that a row's wrapper calls, with
+ * its type.
  */
 #define INTERPOSED(index, function, by)                                                            \
 	[index] = {.name = (function), .wrapper = (const void *)(by)}
 #define INTERPOSE_REAL(row, type) ((__typeof__(type) *)(row).real)
 
-/* Whether calls can be seen at all: not in a static program. After the start. */
+/* Whether calls can be seen at all; not in a static program. After the start. */
 int interpose_possible(void);
 
 /*
- * interpose_register() - from now on these @n functions' calls come to their wrappers; counted.
- * Under the tree's lock; in constructor or control context. Return: 0, also when some objects
- * refuse (vestige_status says so) or no function of such a name is there; -ENODEV: the program is
- * static; -ENOMEM. Nothing has changed then.
+ * interpose_register() - from now on calls of these @n functions go through their wrappers;
+ * registrations are counted. Under the tree lock; in constructor or control context. Return: 0,
+ * even if some objects refuse (vestige_status reports it) or there is no function of such a name;
+ * -ENODEV: the program is static; -ENOMEM. After an error nothing has changed.
  */
 int interpose_register(struct interposed *rows, uint32_t n);
 
-/* No longer by this user. Under the tree's lock. */
+/* End the registration of this user. Under the tree lock. */
 void interpose_unregister(struct interposed *rows, uint32_t n);
 
-/* The one or the other. */
+/* interpose_register() if @on, else interpose_unregister(). Return: 0 or -errno. */
 static inline int interpose_switch(struct interposed *rows, uint32_t n, int on)
 {
 	if (on)
@@ -72,14 +72,14 @@ static inline int interpose_switch(struct interposed *rows, uint32_t n, int on)
 }
 
 /*
- * interpose_beside() - another function of the object in which @address, a row's real, lies.
- * Under the tree's lock. Return: its address or NULL.
+ * interpose_beside() - look up another function of the object that has @address, a row's real.
+ * Under the tree lock. Return: its address or NULL.
  */
 void *interpose_beside(const void *address, const char *name);
 
 /*
- * interpose_weak() - a weak name that the program has found missing when it started is there now:
- * words of its tables for @name that are 0 get @address. Under the tree's lock.
+ * interpose_weak() - a weak name was missing when the program started, and is defined now: words of
+ * the program's tables for @name that are 0 get @address. Under the tree lock.
  */
 void interpose_weak(const char *name, const void *address);
 
@@ -89,20 +89,24 @@ struct interposed_function {
 	uint32_t hash; /* str_hash() */
 	struct interposed *rows;
 	struct interposed_function *next;
-	/* the interposer's */
-	void *real;	  /* NULL: it was not found */
-	const void *head; /* where words lead now: the first wanted wrapper; NULL: as they did */
+	/* of the interposer: */
+	void *real; /* NULL: it was not found */
+	/* the first wanted wrapper, to which words lead; NULL: they lead where they did before */
+	const void *head;
 };
 
 extern struct interposed_function *interposed_functions;
 
-/* Whether it is wanted now. */
+/* Whether any user wants it now. */
 int interposed_wanted(const struct interposed_function *f);
 
-/* Let the wrappers go on to each other and to f->real. Return: what f->head is to be. */
+/* Link the wrappers to each other and to f->real. Return: the new value for f->head. */
 const void *interposed_link(const struct interposed_function *f);
 
-/* The hook registers itself. @apply: the users of rows have changed. Return: 0 or -errno. */
+/*
+ * The hook, which registers itself. @apply: called when the users of rows have changed. Return: 0
+ * or -errno.
+ */
 struct interposer {
 	int (*apply)(void);
 	void *(*beside)(const void *address, const char *name);
@@ -110,11 +114,11 @@ struct interposer {
 };
 
 void interposer_register(const struct interposer *interposer);
-extern const struct interposer *interposer; /* NULL: none, as in a static program */
+extern const struct interposer *interposer; /* NULL: there is none, as in a static program */
 
 /*
- * Stubs that a hook leads returns through: a return address in these bounds is not the caller's,
- * which caller() gives. The hook fills it at its start; without one no address is in it.
+ * Stubs through which a hook makes calls return: a return address in these bounds is not the
+ * caller's; caller() gives that. The hook sets it at its start; without a hook no address is in it.
  */
 struct return_stubs {
 	uint64_t start, bytes;
@@ -123,8 +127,8 @@ struct return_stubs {
 extern struct return_stubs return_stubs;
 
 /*
- * Calls that the engine itself or the agent makes are not the program's: while this thread has
- * muted its wrappers, they go on and report nothing. Pairs may nest.
+ * While a thread is muted, its wrappers pass calls on and report nothing: calls that the engine
+ * itself or the agent makes are not the program's. Pairs may nest.
  */
 extern __thread uint32_t interpose_mutes __attribute__((tls_model("initial-exec")));
 
@@ -149,7 +153,7 @@ static inline int interpose_is_stub(uint64_t address)
 	return address - return_stubs.start < return_stubs.bytes;
 }
 
-/* The address behind the call of the function of which @slot holds the return address. */
+/* The return address of the call whose return address is in @slot, stubs resolved. */
 static inline uint64_t interpose_caller(const uint64_t *slot)
 {
 	const struct return_stubs *r = &return_stubs;

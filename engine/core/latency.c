@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See latency.h. The limit is one word in units of the clock, so a stretch below it costs a
- * comparison. fork: a child begins with the parent's limits and without a maximum. Costs:
- * latency_report() some 50 us. Tests: tests/engine/events/preemptoff.
+ * See latency.h. The limit is one word in units of the clock, so a stretch below it costs only a
+ * comparison. fork: a child begins with its parent's limits and no maximum. Costs: latency_report()
+ * some 50 us. Tests: tests/engine/events/preemptoff.
  */
 #include "engine/core/latency.h"
 
@@ -25,11 +25,12 @@ static uint64_t ns_per_unit; /* << 32 */
 static uint64_t to_ns(const struct trace_array *tr, uint64_t units)
 {
 	if (tr->ring->stamps == RING_STAMPS_COUNTER)
-		return units * 1000; /* as the kernel's: a record counts as a microsecond */
+		/* trace_clock counter: as in the kernel, a record counts as a microsecond */
+		return units * 1000;
 	return (uint64_t)((unsigned __int128)units * ns_per_unit >> 32);
 }
 
-/* Greatest number of units that are not more than @ns. */
+/* The greatest number of units that is not more than @ns. */
 static uint64_t to_units(const struct trace_array *tr, uint64_t ns)
 {
 	unsigned __int128 units;
@@ -47,7 +48,7 @@ static void set_limit(struct trace_array *tr)
 	uint64_t over = to_units(tr, tracing_thresh_ns ? tracing_thresh_ns : tr->max_latency_ns);
 
 	if (tracing_thresh_ns && over && over < UINT64_MAX)
-		over--; /* one that takes as long is kept */
+		over--; /* a stretch of exactly that length is kept, too */
 	store_relaxed(&tr->latency_over, over);
 }
 
@@ -72,7 +73,7 @@ static void set_flag(struct trace_array *tr, int bit, int on)
 		option_set(tr, bit, on);
 }
 
-/* @functions, @graph: the options function-trace and display-graph. */
+/* @functions, @graph: values of the options function-trace and display-graph. */
 static int start_functions(struct trace_array *tr, int functions, int graph)
 {
 	return functions ? ftrace_start(tr, graph ? RECORD_ENTRY : RECORD_FUNCTION) : 0;
@@ -99,7 +100,7 @@ int latency_init(struct trace_array *tr)
 		(struct area_latency){0};
 	tr->had_overwrite = (uint8_t)option_is_on(tr, AREA_OPTION_OVERWRITE);
 	tr->had_latency_format = (uint8_t)option_is_on(tr, AREA_OPTION_LATENCY_FORMAT);
-	/* a recorder fetches all of it in time */
+	/* a recorder fetches all records in time, so they need not be overwritten */
 	tr->keeps_overwrite = !area_has_recorder(trace_array_area(tr));
 	if (tr->keeps_overwrite)
 		set_flag(tr, AREA_OPTION_OVERWRITE, 1);
@@ -118,13 +119,13 @@ void latency_reset(struct trace_array *tr)
 	set_flag(tr, AREA_OPTION_LATENCY_FORMAT, tr->had_latency_format);
 }
 
-/* The bit changes after this call, so the start goes by @value. */
+/* The option's bit changes after this call, so use @value. */
 int latency_set_option(struct trace_array *tr, enum area_option option, int value)
 {
 	int graph = option_is_on(tr, AREA_OPTION_DISPLAY_GRAPH);
 	int functions = option_is_on(tr, AREA_OPTION_FUNCTION_TRACE);
 
-	/* only the end of a stretch is wanted */
+	/* the begin of a stretch may be lost, but not its end */
 	if (option == AREA_OPTION_OVERWRITE && !value && tr->keeps_overwrite)
 		return -EINVAL;
 	if (option == AREA_OPTION_FUNCTION_TRACE)
@@ -134,7 +135,7 @@ int latency_set_option(struct trace_array *tr, enum area_option option, int valu
 	else
 		return 0;
 	ftrace_stop(tr);
-	/* records of both kinds in one buffer would be shown as neither */
+	/* a buffer with records of both kinds could not be shown */
 	if (option == AREA_OPTION_DISPLAY_GRAPH) {
 		ring_clear(tr->ring, UINT32_MAX);
 		stretch_drop(tr->ring);
@@ -149,16 +150,16 @@ static void describe_other(struct area_latency *l, const struct latency_stretch 
 	memcpy(l->comm, s->comm, sizeof(l->comm));
 	l->uid = (uint32_t)arch_syscall(SYS_getuid, 0, 0, 0, 0, 0, 0);
 	if (s->prio < 0) {
-		l->policy = 6; /* SCHED_DEADLINE */
+		l->policy = 6; /* 6: SCHED_DEADLINE */
 	} else if (s->prio < 100) {
-		l->policy = 1; /* SCHED_FIFO; or round robin */
+		l->policy = 1; /* 1: SCHED_FIFO, or round robin */
 		l->rt_prio = 99 - (uint32_t)s->prio;
 	} else {
 		l->nice = s->prio - 120;
 	}
 }
 
-/* The thread's data, as far as it may be asked for. */
+/* Fill in the thread's data, as far as system calls are allowed. */
 static void describe_task(struct area_latency *l, int tid)
 {
 	uint32_t prio = 0;
@@ -170,7 +171,7 @@ static void describe_task(struct area_latency *l, int tid)
 	if (!l->comm[0])
 		sys_get_comm(l->comm);
 	l->uid = (uint32_t)arch_syscall(SYS_getuid, 0, 0, 0, 0, 0, 0);
-	/* 20 less nice */
+	/* the result is 20 - nice */
 	ret = arch_syscall(SYS_getpriority, 0, tid, 0, 0, 0, 0);
 	l->nice = ret > 0 ? 20 - (int32_t)ret : 0;
 	ret = arch_syscall(SYS_sched_getscheduler, tid, 0, 0, 0, 0, 0);
@@ -217,7 +218,7 @@ int latency_report(struct trace_array *tr, const struct latency_stretch *s)
 		if (s->begin.ip)
 			stretch_call(tr->ring, s->from, s->from_cpu, s->context, s->begin.ip,
 				     s->begin.parent_ip);
-		/* also the records that were made at its end */
+		/* include the records that were made at its end */
 		stretch_copy(tr->ring, s->all ? 0 : s->tid, s->from,
 			     s->is_over ? s->to : ring_now(tr->ring));
 		describe(tr, s);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ops.h: the users of calls that are on, and the lists computed from them. Whenever a user or a
- * filter changes, both lists are made anew with all bits, published, and the text is patched; the
- * old lists are freed after their grace periods, or kept where those do not end. The list of
- * callbacks is made anew only if one of them has changed or functions have come: its readers may
- * stay long.
+ * See ops.h: the users of calls that are on, and the lists that are computed from them. Whenever a
+ * user or a filter changes, both lists are made again with all bits and published, and the text is
+ * patched. The old lists are freed after their grace periods, or kept if those do not end. The list
+ * of callbacks is made again only if a callback has changed or functions were found: its readers
+ * may stay in it for long.
  *
- * Under the tree lock; what reads the lists during calls is in ops_call.c. fork: ops_fork(). Costs:
- * bench "switching". Tests: tests/engine/fire/{ops,instances,probes}.
+ * Under the tree lock; ops_call.c reads the lists during calls. fork: ops_fork(). Costs: bench
+ * "switching". Tests: tests/engine/fire/{ops,instances,probes}.
  */
 #include "engine/core/ops.h"
 
@@ -20,23 +20,23 @@
 #include "engine/core/trace_array.h"
 #include "engine/process/area.h"
 
-static struct call_ops *users; /* those that are on, in the order in which they came */
+static struct call_ops *users; /* users that are on, in the order of their registration */
 
 static struct ops_list no_list;
 uint32_t ops_nr_wrapping;
 static struct ops_callbacks no_callbacks;
 struct ops_list *ops_current = &no_list;
 struct ops_callbacks *ops_callbacks = &no_callbacks;
-static uint32_t nr_known; /* functions, when the callbacks' list was made */
+static uint32_t nr_known; /* number of functions when the callbacks' list was made */
 static int callbacks_are_stale;
 
-/* Lists that were replaced; NULL: this one was not. */
+/* Lists that were replaced; NULL: a list that was not. */
 struct old_lists {
 	struct ops_list *list;
 	struct ops_callbacks *callbacks;
 };
 
-static uint64_t *next_of; /* by id */
+static uint64_t *next_of; /* indexed by function id */
 static uint32_t nr_next;
 
 static int is_callback(const struct call_ops *o)
@@ -56,7 +56,7 @@ static int wants(const struct call_ops *o, uint32_t id)
 	return o->wants_all || function_set_has(o->filter, id);
 }
 
-/* One call can serve several users only at a function's first instruction. */
+/* Only a call that is seen at the function's first instruction can serve several users. */
 static int serves_all(const struct area_function *f)
 {
 	return (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY || f->how == AREA_BY_REDIRECT) &&
@@ -92,7 +92,7 @@ int ops_set_next(uint32_t id, uint64_t next)
 	uint64_t *table;
 
 	if (!next_of) {
-		/* room for every id there can be */
+		/* room for each possible id */
 		table = sys_map_table((size_t)n * 8);
 		if (!table)
 			return -ENOMEM;
@@ -104,7 +104,7 @@ int ops_set_next(uint32_t id, uint64_t next)
 	return 0;
 }
 
-/* The top instance's graph is written together with others', if there are any. */
+/* Whether a user is in a list: the top instance's graph is, if others make a graph, too. */
 static int is_listed(const struct call_ops *o, int graphs)
 {
 	if (is_callback(o))
@@ -124,7 +124,7 @@ static int others_graph(void)
 	return 0;
 }
 
-/* Bits of what @o wants, in memory that is zero. */
+/* A user's entry in a list. @bits: zeroed memory for the functions that @o wants. */
 static struct ops_user user_of(const struct call_ops *o, uint64_t *bits, uint32_t n)
 {
 	uint32_t id;
@@ -152,7 +152,7 @@ static struct ops_user *place_in(struct ops_list *l, const struct call_ops *o)
 	}
 }
 
-/* NULL: no memory. */
+/* Make a list. NULL: no memory. */
 static struct ops_list *make_list(uint32_t n)
 {
 	size_t words = (size_t)n / 64 + 1, bytes = sizeof(struct ops_list);
@@ -225,7 +225,7 @@ static void free_callbacks(struct ops_callbacks *l)
 		sys_munmap(l, l->bytes);
 }
 
-/* Let callers see what the users want now. Return: 0, or -ENOMEM: nothing has changed. */
+/* Publish new lists. Return: 0; -ENOMEM: nothing has changed. */
 static int publish(struct old_lists *old)
 {
 	uint32_t n = function_count();
@@ -258,7 +258,7 @@ static int publish(struct old_lists *old)
 
 /*
  * Free the replaced lists after their grace period. A list that a thread does not leave is kept.
- * Return: whether no thread can be in a callback that was there before.
+ * Return: whether no thread can be in a callback that was in the old list.
  */
 static int retire(const struct old_lists *old)
 {
@@ -303,7 +303,7 @@ static void link_user(struct call_ops *ops, int on)
 	callbacks_are_stale |= is_callback(ops);
 }
 
-/* @settled: whether no thread can be in a callback that was there before. */
+/* *@settled: whether no thread can be in a callback that was in the old list. */
 static int change(struct call_ops *ops, int on, int *settled)
 {
 	int was = ops->is_on, err;
@@ -401,7 +401,7 @@ int ops_wrap_stubs(int more)
 	return err;
 }
 
-/* Functions whose calls an instance wants but cannot have. */
+/* Report functions whose calls an instance wants but cannot have. */
 static void report_left_out(const struct call_ops *ops)
 {
 	static int reported;
@@ -440,7 +440,7 @@ int ftrace_start(struct trace_array *tr, enum record_kind kind)
 		.notrace = &tr->notrace,
 		.ring = tr->ring,
 	};
-	/* hooks ask whether the top one's tracer is a graph */
+	/* hooks check whether the top instance's tracer is a graph */
 	link_user(&tr->ops, 1);
 	err = top ? functions_prepare(kind) : 0;
 	if (err) {
@@ -467,7 +467,7 @@ void ftrace_stop(struct trace_array *tr)
 		functions_finish(kind);
 }
 
-/* The users that the child does not have. */
+/* Drop the users that the child does not have. */
 static void drop_users(int instances)
 {
 	struct call_ops *o, *next;
@@ -493,7 +493,7 @@ void ops_fork(int instances)
 		ops_current = &no_list;
 		return;
 	}
-	/* return probes go on, and with them the top instance's graph */
+	/* return probes stay, and keep the top instance's graph */
 	for (i = 0; i < l->nr_graph && l->graph[i].ring != ring_top; i++)
 		;
 	if (i && i < l->nr_graph)

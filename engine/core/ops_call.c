@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles the entry of a call that other users want than the top instance's tracer alone: see
- * ops.h. The entry points of hook/<cpu>/ come here, with all state of the processor saved where a
- * callback or an unwinder may run (ops_call()), else with the general registers
- * (ops_record_call()).
+ * Handles the entry of a call that other users than the top instance's tracer want, too: see ops.h.
+ * The entry points of hook/<cpu>/ call this file: ops_call() with all state of the processor saved,
+ * if a callback or an unwinder may run; else ops_record_call() with the general registers.
  *
- * The recursion protection is the kernel's: a call is not called back while a callback of the
- * program, or an unwinder for us, runs in the thread, nor in a signal handler on top of them. A
- * call that comes while the engine alone runs is a signal handler's: our own callbacks have it
- * too, the program's do not. Records are made of each call: each instance's ring nests as the top
- * one's does.
+ * The recursion protection is the kernel's: callbacks do not get a call while a callback of the
+ * program, or an unwinder for the engine, runs in the thread, nor in a signal handler that
+ * interrupts them. A call that comes while only the engine runs is a signal handler's: the engine's
+ * own callbacks get it, the program's do not. Each call makes records: every instance's ring nests
+ * as the top one's does.
  *
  * Any context; the lists are read in sections (ring_enter(), ops_enter()). fork: nothing of its
  * own. Costs: bench "instances", "steady". Tests: tests/engine/fire/ops,
@@ -23,7 +22,7 @@
 #include "engine/process/area.h"
 #include "engine/ring/ring_write.h"
 
-#define MAX_INSIDE 4u /* as many as the kernel has contexts */
+#define MAX_INSIDE 4u /* the number of the kernel's contexts */
 
 static const struct ops_return_funcs *on_return;
 static ops_open_func *is_open;
@@ -45,7 +44,7 @@ static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip,
 	ring_commit(&slot, with_args ? RECORD_FUNCTION_ARGS : RECORD_FUNCTION, id);
 }
 
-/* In line: the caller that does not save all registers must not reach the stack walk. */
+/* In line, so that the caller that does not save all registers cannot reach the stack walk. */
 static inline __attribute__((always_inline)) void record_call(struct ring *r, uint32_t id,
 							      uint64_t parent_ip,
 							      const struct arch_args *args,
@@ -71,7 +70,10 @@ static inline __attribute__((always_inline)) uint64_t record_all(uint64_t word, 
 
 	if (inside) {
 		l = ops_list();
-		/* one stamp for all of them; for one alone its own is taken where its slot is */
+		/*
+		 * one stamp for several records; a single record gets its stamp when its slot is
+		 * reserved
+		 */
 		if (l->nr_function + (uint32_t)(next & OPS_RECORD) > 1)
 			now = ring_clock();
 		if (next & OPS_RECORD)
@@ -91,7 +93,7 @@ uint64_t ops_record_call(uint64_t word, uint64_t parent_ip, uint64_t site_end,
 	return record_all(word, parent_ip, site_end, args, 0);
 }
 
-/* Where the function begins, as the kernel's ip; @site_end in a fork's child without an area. */
+/* The address of the function, as the kernel's ip; @site_end in a fork's child without an area. */
 static uint64_t start_of(uint32_t id, uint64_t site_end)
 {
 	return area ? function_ip(id) : site_end;
@@ -125,7 +127,7 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 {
 	uint32_t id = record_word_id(word), i;
 	uint64_t site_end = frame->ip;
-	/* the registers as the function found them, even if a callback changes them */
+	/* the registers at the function's entry, even if a callback changes them */
 	const struct arch_args args = arch_args_of(&frame->regs);
 	struct srcu_thread *inside;
 	enum ops_entered entered = ops_enter(&inside);

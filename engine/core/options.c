@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options that act inside the process act here; the others only say how the tools print.
- * Lives in the area, so that a dead process's trace is printed as its options say. fork: the
- * child's area begins with the parent's. Tests: tests/engine/fire/control.
+ * Options that have an effect inside the process are carried out here; the others only control how
+ * the tools print. The bits are in the area, so that a dead process's trace is printed as its
+ * options say. fork: the child's area begins with the parent's. Tests: tests/engine/fire/control.
  */
 #include "engine/core/options.h"
 
@@ -44,7 +44,7 @@ int option_find(const char *name, size_t n)
 
 int option_is_on(const struct trace_array *tr, int bit)
 {
-	/* NULL: the instance goes at this moment */
+	/* NULL: the instance is being removed */
 	const struct ring *r = __atomic_load_n(&tr->ring, __ATOMIC_RELAXED);
 
 	return r && area_option_on(r->buffer->options, (enum area_option)bit);
@@ -57,7 +57,7 @@ int option_listed(const struct trace_array *tr, int bit)
 	if (area_option_is_global(bit))
 		return 1;
 	t = tracer_with_option(bit);
-	/* none is current before the first one was set: that is nop */
+	/* before the first tracer is set, nop is current */
 	return t && (tr->current ? t == tr->current : str_equal(t->name, "nop"));
 }
 
@@ -69,7 +69,8 @@ static void flip(struct trace_array *tr, int bit)
 }
 
 /*
- * One instance has trace_printk_dest, and takes it from another; the top one when no other has it.
+ * Only one instance has trace_printk_dest, and takes it from another; if no other has it, the top
+ * instance does.
  */
 static int set_printk_dest(struct trace_array *tr, int on)
 {
@@ -119,7 +120,9 @@ int option_set(struct trace_array *tr, int bit, int on)
 	if (bit == AREA_OPTION_COPY_TRACE_MARKER && !trace_array_is_top(tr))
 		__atomic_fetch_add(&marker_copies, on ? 1 : UINT32_MAX, __ATOMIC_RELAXED);
 	if (bit == AREA_OPTION_OVERWRITE) {
-		/* two words for one thing: the ring reads the flag */
+		/*
+		 * the option overwrite and the buffer's flag mean the same; the ring reads the flag
+		 */
 		if (on)
 			b->flags |= AREA_BUFFER_OVERWRITE;
 		else

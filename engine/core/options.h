@@ -13,7 +13,7 @@
 
 struct trace_array;
 
-/* The @i-th option in the kernel's order, its bit in *@bit; NULL behind the last. */
+/* The @i-th option in the kernel's order; *@bit: its bit. NULL behind the last. */
 const char *option_at(uint32_t i, int *bit);
 
 /* The bit of the option of that name, or -ENOENT. @name: @n bytes. */
@@ -21,12 +21,12 @@ int option_find(const char *name, size_t n);
 
 int option_is_on(const struct trace_array *tr, int bit);
 
-/* Whether trace_options shows it: all tracers have it, or the current one. */
+/* Whether trace_options lists it: all tracers have it, or the current one has it. */
 int option_listed(const struct trace_array *tr, int bit);
 
 /*
- * The owner of an option that all tracers have. set(): 0, or -errno: it keeps its value. Under the
- * tree's lock.
+ * The owner of an option that all tracers have. set(): return 0; -errno: the option keeps its
+ * value. Under the tree lock.
  */
 struct option_owner {
 	uint32_t bit; /* enum area_option */
@@ -35,7 +35,7 @@ struct option_owner {
 REGISTRY(vestige_option_owners, const struct option_owner);
 #define OPTION_OWNER_REGISTER(self) REGISTRY_ADD(vestige_option_owners, self)
 
-/* Return: 0, or -errno: a tracer refused, and the option is as it was. */
+/* Return: 0; -errno: the owner or the tracer refused, and the option is unchanged. */
 int option_set(struct trace_array *tr, int bit, int on);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine that was attached is put to sleep by `vestige detach`: nothing of the program passes
- * through it any more. It wakes at the next write to a control file. A part that changes something
- * of the program although nothing is traced has a row here:
+ * `vestige detach`: an attached engine undoes its changes to the program until the next write to a
+ * control file. A part of the engine that changes something of the program even while nothing is
+ * traced has a row here:
  *
  *	REST(switch_words);
  */
@@ -11,7 +11,10 @@
 
 #include "engine/base/registry.h"
 
-/* @asleep: 1: undo it, 0: do it again. Under the tree's lock, in the agent or a program's thread. */
+/*
+ * @asleep: 1: undo the change; 0: make it again. Under the tree lock, in the agent or a thread of
+ * the program.
+ */
 struct rest {
 	void (*rest)(int asleep);
 };

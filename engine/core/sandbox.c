@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sandbox.h. prctl() and syscall() are ours and call libc's: the doors through which libc,
- * libseccomp and nearly all programs go. Owns the number of threads that are free. A system call
- * that a program makes by its own instruction is found late, when the agent looks. A filter that
- * the process began with is no change: the engine started under it. A child of vfork() has its
- * parent's memory: nothing is changed for it. fork: sandbox_fork(); a child by raw clone() has no
- * engine, and notes what it gives up. Tests: tests/engine/fire/sandbox.
+ * See sandbox.h. The engine has a prctl() and a syscall() of its own, which call libc's: libc,
+ * libseccomp and nearly all programs use these. Owns the number of free threads. A system call by
+ * the program's own instruction is found late, by the agent. A filter that the process had at its
+ * start changes nothing: the engine started under it. A vfork's child has its parent's memory, so
+ * nothing is changed for it. fork: sandbox_fork(); a child of raw clone() has no engine, but the
+ * rights that it gives up are recorded. Tests: tests/engine/fire/sandbox.
  */
 #include "engine/core/sandbox.h"
 
@@ -29,24 +29,24 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
-#define AHEAD_PAGES 64u /* of each CPU's share, where that is not more than AHEAD_ALL of all */
+#define AHEAD_PAGES 64u /* of each CPU's share, if that is at most AHEAD_ALL in all */
 #define AHEAD_FEW   16u
 #define AHEAD_ALL   1024u
 #define AHEAD_TASKS 64u
-#define AHEAD_TEXT  1024u /* of vestige_status */
+#define AHEAD_TEXT  1024u /* bytes of vestige_status */
 
 /*
- * Threads that have neither ended nor given up system calls, as far as we have seen: their start,
- * or that they were there before a late engine.
+ * Free threads: threads that have not ended, and have not given up system calls. The engine must
+ * have seen their start, or they existed before a late engine.
  */
 static uint32_t nr_free;
-static uint8_t counts_unseen; /* threads whose start we have not seen were there before us */
+static uint8_t counts_unseen; /* threads without a known start existed before a late engine */
 static int (*agent_stop)(void);
 static void (*agent_start)(void);
 static void (*on_enter)(void);
 static int told_growth;
 
-/* Whether the thread is among them. */
+/* Whether the thread is counted in nr_free. */
 enum { UNSEEN, COUNTED, NOT_COUNTED };
 static __thread uint8_t counting __attribute__((tls_model("initial-exec")));
 
@@ -61,8 +61,8 @@ static void set_counted(int is)
 }
 
 /*
- * Its system calls go to a handler of its own (syscall user dispatch). Keeps the rights that it had
- * before.
+ * The thread's system calls go to a handler of its own (syscall user dispatch). It keeps the rights
+ * that it had before.
  */
 static __thread uint8_t dispatched __attribute__((tls_model("initial-exec")));
 static __thread enum sys_rights undispatched __attribute__((tls_model("initial-exec")));
@@ -95,14 +95,14 @@ void sandbox_start(void)
 	find_syscall();
 	if (!libc_is_late())
 		return;
-	/* where they cannot be counted they never are none */
+	/* if they cannot be counted, the count must never reach 0 */
 	nr_free = thread_list_each(count_one, &nr) || !nr ? UINT32_MAX / 2 : nr;
 	counts_unseen = 1;
 }
 
 void sandbox_fork(void)
 {
-	end_dispatch(); /* the kernel does so too */
+	end_dispatch(); /* as the kernel does */
 	set_counted(!sys_is_forbidden());
 	nr_free = (uint32_t)is_counted();
 	counts_unseen = 0;
@@ -143,7 +143,7 @@ void sandbox_thread_starts(enum sys_rights rights)
 		ring_thread_forbid();
 }
 
-/* The thread is free no more. Return: whether it was the last one. */
+/* The thread is not free any more. Return: whether it was the last free one. */
 static int discount(void)
 {
 	if (!is_counted())
@@ -163,13 +163,14 @@ void sandbox_was_entered(void)
 	__atomic_fetch_or(&sys_nr_forbidden, SYS_ALL, __ATOMIC_SEQ_CST);
 }
 
-/* The changes that a call makes, and the state before. */
+/* What a call changes, and the state before it. */
 struct change {
-	uint8_t calls;	  /* the thread gives up system calls */
-	uint8_t dispatch; /* ... to a handler of its own: not its children, nor other threads */
-	uint8_t all;	  /* ... and all others do */
-	uint8_t counter;  /* it gives up reading the processor's counter */
-	uint8_t back;	  /* it ends its dispatch */
+	uint8_t calls; /* the thread gives up system calls */
+	/* ... to a handler of its own; this does not apply to its children or other threads */
+	uint8_t dispatch;
+	uint8_t all;	 /* ... in all other threads, too */
+	uint8_t counter; /* the thread gives up reading the processor's counter */
+	uint8_t back;	 /* the thread ends its dispatch */
 	uint8_t begun, prepared, was_counted, was_all, agent_ended;
 	enum sys_rights rights;
 };
@@ -193,7 +194,7 @@ static void back_ring(struct ring *r)
 	ring_task_back(r, load_relaxed(&r->task_table->count) + AHEAD_TASKS);
 }
 
-/* Memory that the thread may not ask for any more, so that few records are lost. */
+/* Map the memory that the thread may not ask for later, so that few records are lost. */
 static void prepare(void)
 {
 	uint32_t i;
@@ -210,7 +211,7 @@ static void begin(struct change *c)
 {
 	int awake = ring_is_awake(), free = !sys_is_forbidden(), last;
 
-	/* the engine sleeps; or it is the parent's of a child of vfork() */
+	/* the engine does nothing, or it is the parent's, in a vfork's child */
 	if (!area || !(c->calls || c->counter) || (awake && !area_is_own()))
 		return;
 	c->begun = 1;
@@ -275,8 +276,8 @@ static void failed(const struct change *c)
 }
 
 /*
- * Strict seccomp and PR_TSC_SIGSEGV make reading the counter fatal, a seccomp filter may make any
- * system call so. A call that asks whether the kernel has filters gives none.
+ * Strict seccomp and PR_TSC_SIGSEGV make reading the counter fatal; a seccomp filter may make any
+ * system call fatal. A call that only asks whether the kernel has filters changes nothing.
  */
 static struct change of_prctl(unsigned long op, const unsigned long *arg)
 {
@@ -336,10 +337,10 @@ typedef long syscall_fn(long nr, unsigned long a, unsigned long b, unsigned long
 			unsigned long e, unsigned long f);
 
 static syscall_fn first_syscall;
-/* What hook/<cpu>/instead.S goes on to. */
+/* The function to which hook/<cpu>/variadic.S jumps. */
 syscall_fn *sandbox_real_syscall = first_syscall;
 
-/* In a static program that does not have libc's. */
+/* For a static program that does not have libc's. */
 static long plain_syscall(long nr, unsigned long a, unsigned long b, unsigned long c,
 			  unsigned long d, unsigned long e, unsigned long f)
 {
@@ -358,7 +359,7 @@ static void find_syscall(void)
 	sandbox_real_syscall = real ? real : plain_syscall;
 }
 
-/* Before the engine has started. */
+/* Used before the engine has started. */
 static long first_syscall(long nr, unsigned long a, unsigned long b, unsigned long c,
 			  unsigned long d, unsigned long e, unsigned long f)
 {
@@ -367,8 +368,8 @@ static long first_syscall(long nr, unsigned long a, unsigned long b, unsigned lo
 }
 
 /*
- * syscall() with one of three numbers; instead.S lets all others pass.
- * @nr: SYS_seccomp, SYS_prctl or SYS_exit.
+ * syscall() with one of three numbers; variadic.S passes all others on. @nr: SYS_seccomp, SYS_prctl
+ * or SYS_exit.
  */
 syscall_fn sandbox_syscall;
 
@@ -387,7 +388,10 @@ long sandbox_syscall(long nr, unsigned long a, unsigned long b, unsigned long c,
 		thread_leaves();
 	begin(&change);
 	ret = sandbox_real_syscall(nr, a, b, c, d, e, f);
-	/* of seccomp(): the descriptor of a listener; else the thread that could not follow */
+	/*
+	 * result of seccomp(): the descriptor of a listener; otherwise the thread that could not
+	 * get the filter
+	 */
 	if (ret < 0 || (ret && !(nr == SYS_seccomp && b & SECCOMP_FILTER_FLAG_NEW_LISTENER)))
 		failed(&change);
 	else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See stack.h. The record is an event with the format of the kernel's kernel_stack, so readers of
- * the kernel's stacks read these. The hook walks the stack, since it knows what a wrapped call's
- * stack looks like. Frames beyond MAX_FRAMES are left out. fork: the child's area has the event's
- * row (area_fork). Tests: tests/engine/fire/stacks.
+ * the kernel's stacks can read it. The hook walks the stack, since it knows the stacks of wrapped
+ * calls. Frames beyond MAX_FRAMES are left out. fork: the child's area has the event's row
+ * (area_fork). Tests: tests/engine/fire/stacks.
  */
 #include "engine/core/stack.h"
 
@@ -22,10 +22,10 @@
 #include "engine/ring/proxy.h"
 #include "engine/ring/ring_write.h"
 
-#define MAX_OWN_FRAMES	32u /* of the engine's, between here and the program */
+#define MAX_OWN_FRAMES	32u /* the engine's frames between this function and the program */
 #define HEAD_BYTES	16u
 #define MAX_FRAMES	64u
-#define MAX_USER_FRAMES 8u /* as in the kernel, zeros behind them */
+#define MAX_USER_FRAMES 8u /* as in the kernel; unused ones are zero */
 #define USER_BYTES	(HEAD_BYTES + 8 * MAX_USER_FRAMES)
 
 static stack_walk *walker;
@@ -69,7 +69,7 @@ void stack_each_frame(stack_each *each, void *arg)
 
 	if (!load_acquire(&prepared))
 		return;
-	/* the unwinder has locks of its own */
+	/* the unwinder takes locks of its own */
 	interpose_mute();
 	outside = ops_outside_begin();
 	walker(each, arg);
@@ -77,7 +77,7 @@ void stack_each_frame(stack_each *each, void *arg)
 	interpose_unmute();
 }
 
-/* Whether an address is in the engine: the walker leaves those out, too. */
+/* Whether an address is in the engine; the walker leaves these out, too. */
 static int stack_is_own(uint64_t ip)
 {
 	static uint64_t lo, hi;
@@ -106,10 +106,9 @@ static int keep(void *arg, uint64_t ip, uint64_t sp)
 }
 
 /*
- * The walk by our own tables, if all of the stack is the thread's own and all frames have tables. A
- * frame costs a tenth of the unwinder's time. @frame: a frame's, as __builtin_frame_address(0) has
- * it.
- * Return: the number of frames; 0: the unwinder has to walk.
+ * Walk by our own tables, if all of the stack is the thread's own and all frames have tables. That
+ * costs a tenth of the unwinder's time. @frame: as __builtin_frame_address(0). Return: the number
+ * of frames; 0: the unwinder must walk.
  */
 static uint32_t save_by_tables(const uint64_t *frame, uint64_t *to, uint32_t room)
 {
@@ -133,7 +132,7 @@ __attribute__((noinline)) uint32_t stack_save(uint64_t *to, uint32_t room)
 {
 	struct frames f = {.to = to, .room = room};
 
-	/* a proxy record has no stack here */
+	/* the stack of a proxy record's thread is not here */
 	if (ring_as || !load_acquire(&prepared) || !room)
 		return 0;
 	f.n = save_by_tables(__builtin_frame_address(0), to, room);
@@ -195,7 +194,7 @@ static void record_user(struct ring *r)
 	if (!n || !ring_reserve(r, &slot, USER_BYTES))
 		return;
 	slot.words[1] = (uint32_t)r->area->pid;
-	/* the page was cleared: zeros are there */
+	/* the page is zero, so zeros follow */
 	memcpy(slot.words + 2, frames, n * 8);
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_USER_STACK, USER_BYTES));
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See stack_tracer.h. A callback of ops.h at the entry of functions: one comparison of the stack
- * pointer with the deepest so far, and a walk of the stack when it lies deeper. Calls on other
- * stacks (sigaltstack, coroutines) do not count, as interrupt stacks do not in the kernel.
+ * See stack_tracer.h. A callback of ops.h at the entry of functions: it compares the stack pointer
+ * with the deepest one so far, and walks the stack if it is deeper. Calls on other stacks
+ * (sigaltstack, coroutines) do not count, as interrupt stacks do not in the kernel.
  *
- * A recursion reaches a new depth with each call. So that each does not cost a walk of all of the
- * stack, the walk ends at the first function that the one before it had seen at the same place, if
- * the return addresses further out are still in the same words of the stack.
+ * A recursion reaches a new depth with each call. To avoid a walk of the whole stack for each, the
+ * walk ends at the first function that the previous walk has seen at the same place, if the return
+ * addresses further out are still in the same words of the stack.
  *
  * An event may listen to the entries, too (stack_tracer_listen()): the callback serves both.
  *
- * One thread at a time measures; a call that comes meanwhile, a signal handler's too, is not looked
- * at. fork: the child goes on in its own area. Costs: one callback, bench "steady". Tests:
+ * One thread at a time measures; a call that comes meanwhile, also in a signal handler, is ignored.
+ * fork: the child goes on in its own area. Costs: one callback, bench "steady". Tests:
  * tests/engine/fire/stack_tracer.
  */
 #include "engine/core/stack_tracer.h"
@@ -40,7 +40,7 @@ struct frame {
 	uint64_t ip, sp;
 };
 
-/* Innermost first. The one seen last, and the one that is being walked. */
+/* Innermost first. One is the last walk, the other the current one. */
 static struct trace {
 	uint64_t top;
 	int tid;
@@ -49,12 +49,12 @@ static struct trace {
 } last, now;
 
 struct walk {
-	uint64_t sp;	/* where it begins: the frames below are the engine's */
-	uint32_t known; /* frames of `last` further in than this are passed */
+	uint64_t sp;	/* where it begins; frames below are the engine's */
+	uint32_t known; /* frames of `last` further in than this have been passed */
 	int same_thread, joined;
 };
 
-/* Whether the frames of `last` from the @i-th on are also this stack's. */
+/* Whether the frames of `last` from the @i-th on are also on this stack. */
 static int still_there(uint32_t i)
 {
 	for (; i < last.nr; i++)
@@ -149,7 +149,7 @@ static struct call_ops stack_ops = {
 	.entry = hit,
 };
 
-/* The calls reach hit() while there is a use of them. Return: 0 or -errno of the hook. */
+/* Have calls reach hit() while anything needs them. Return: 0 or -errno of the hook. */
 static int follow(int wanted)
 {
 	int err = 0;
@@ -158,7 +158,7 @@ static int follow(int wanted)
 		err = ftrace_register(&stack_ops);
 	else if (!wanted && stack_ops.is_on)
 		err = ftrace_unregister(&stack_ops);
-	/* a thread that is still inside uses static memory only */
+	/* a thread that is still inside uses only static memory */
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
@@ -224,7 +224,7 @@ int stack_tracer_set_max(uint64_t bytes)
 	return 0;
 }
 
-/* A child that has an area of its own goes on there, from nothing. */
+/* A child with an area of its own goes on there, from zero. */
 static void fork_stack_tracer(const struct lifecycle_fork *f)
 {
 	if (f->when != LIFECYCLE_FORK_RESUME)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See symbol_names.h. Each object's symbols are gone through once. A later row has a later or the
- * same function, so a symbol changes a run of rows. fork: nothing. Tests:
- * tests/engine/tracers/kmemtrace.
+ * See symbol_names.h. Each object's symbols are read once. Rows are sorted, so a symbol belongs to
+ * a run of rows. fork: nothing. Tests: tests/engine/tracers/kmemtrace.
  */
 #include "engine/core/symbol_names.h"
 
@@ -15,7 +14,7 @@
 
 struct lookup {
 	struct symbol_name *rows;
-	uint32_t nr; /* rows of the object */
+	uint32_t nr; /* rows in the object */
 	uint64_t bias;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See syscalls.h. Owns how often each number is wanted. Calls that the engine makes through libc to
- * start its agent are not the program's: meanwhile only threads that existed before count, and the
- * calling thread does not. fork: the child wants what its parent wanted, and its text is patched as
- * it was. Tests: tests/engine/events/syscalls.
+ * See syscalls.h. Owns the number of users of each system call number. The engine starts its agent
+ * through libc, and these calls are not the program's: meanwhile only threads that existed before
+ * count, and the calling thread does not. fork: the child wants what its parent wanted, and its
+ * text is patched as it was. Tests: tests/engine/events/syscalls.
  */
 #include "engine/core/syscalls.h"
 
@@ -77,8 +77,8 @@ void syscalls_own_begin(void)
 }
 
 /*
- * A thread that the program makes meanwhile would be taken for the new one: where calls are wanted,
- * the new one is waited for.
+ * A thread that the program makes meanwhile would be taken for the engine's. So if calls are
+ * wanted, wait until the engine's has started.
  */
 void syscalls_own_end(int made)
 {
@@ -103,10 +103,10 @@ void syscalls_own_thread(void)
 
 int syscalls_are_programs(void)
 {
-	/* calls of libc in a fork's child before it has an area are not counted as lost */
+	/* libc's calls in a fork's child that has no area yet do not count as lost */
 	if (ring_is_forks_child())
 		return 0;
-	/* of an unwinder that walks for a record's stack, say: another record would walk again */
+	/* such as an unwinder's that walks for a record's stack: another record would walk again */
 	if (unlikely(interpose_muted()))
 		return 0;
 	if (likely(thread_is == THREAD_SEEN))

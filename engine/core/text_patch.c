@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing to text, see text_patch.h. Owns nothing but whether other threads may run: they do from
- * LIFECYCLE_LIVE on, and from the start where there is more than one. Text is written through its
- * own addresses, writable for as long as it takes; pwrite() to /proc/self/mem promises no 2-byte
- * store. Where it may not become writable it is written through a view (text_view.h). Constructor
- * or agent context, one caller at a time. fork: the child has the text as it is.
- * Costs: bench "switching". Tests: tests/engine/.
+ * Writes to text, see text_patch.h. Its only state is whether other threads may run: from
+ * LIFECYCLE_LIVE on, or from the start if there are several. Text is written at its own addresses,
+ * which are made writable for that time; pwrite() to /proc/self/mem does not guarantee a 2-byte
+ * store. Text that may not become writable is written through a view (text_view.h). Constructor or
+ * agent context, one caller at a time. fork: the child has the text as it is. Costs: bench
+ * "switching". Tests: tests/engine/.
  */
 #include "engine/core/text_patch.h"
 
@@ -32,7 +32,7 @@ static int count_one(int tid, void *data)
 	return ++*(int *)data > 1;
 }
 
-/* Without /proc, assume that the engine is loaded before main(), the usual case. */
+/* Without /proc, assume the usual case: the engine is loaded before main(). */
 static int has_threads(void)
 {
 	int n = 0;
@@ -46,7 +46,7 @@ static void start(const struct lifecycle_start *how)
 
 	(void)how;
 	registered = !err;
-	/* loaded by dlopen(), the engine comes into text that other threads execute */
+	/* an engine that dlopen() loads changes text that other threads execute */
 	live = has_threads();
 	if (err)
 		area_status("no membarrier: functions cannot be switched while threads run", NULL,
@@ -95,7 +95,7 @@ static int open_pages(uint64_t lo, uint64_t hi)
 	return text_view_is_due(err) ? text_view_open(lo, hi) : err;
 }
 
-/* Pages that have a view can be executed, and have not been made writable. */
+/* Pages with a view are executable, and were not made writable. */
 static int close_pages(uint64_t lo, uint64_t hi)
 {
 	int err = text_view_close(lo, hi)
@@ -109,7 +109,7 @@ static int close_pages(uint64_t lo, uint64_t hi)
 	return err;
 }
 
-/* Between two segments of code there may be other pages, or none. */
+/* Call @fn for the segments of code in the range: between two there may be other pages, or none. */
 static int each_part(uint64_t lo, uint64_t hi, int (*fn)(uint64_t lo, uint64_t hi))
 {
 	const struct object *o = object_with(lo);
@@ -150,7 +150,7 @@ void text_close(uint64_t lo, uint64_t hi)
 
 void text_back(uint64_t lo, uint64_t hi)
 {
-	/* a view has its memory; before Linux 5.14 each store asks for it */
+	/* a view has memory already; before Linux 5.14 each store would allocate it */
 	if (text_view_of(lo) == lo)
 		sys_back((void *)lo, hi - lo);
 }
@@ -185,7 +185,7 @@ void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n)
 	if (n == ARCH_SITE_MIN)
 		*(volatile uint8_t *)at = bytes[0];
 	else
-		/* one store, aligned or not: x86 keeps it whole within a line */
+		/* one store, aligned or not: x86 does it at once within a cache line */
 		*(volatile uint16_t *)at = (uint16_t)(bytes[0] | bytes[1] << 8);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See text_probe.h: the probes of each probe point, and which threads are in one. The hook
- * (hook/text_probe.c) knows how an instruction is made to lead here. fork: the child's places are
- * as they were. Tests: tests/engine/events/inner.
+ * (hook/text/) knows how to make an instruction lead here. fork: the child's probe points are as in
+ * the parent. Tests: tests/engine/events/inner.
  */
 #include "engine/core/text_probe.h"
 
@@ -56,7 +56,7 @@ void text_probe_hit(const struct text_frame *frame, struct text_place *place)
 		wrap |= p->wraps;
 		p->hit(p, entered != OPS_MISSED ? frame : NULL);
 	}
-	/* once for all probes here: the call's registers are as they were, and it returns by a stub */
+	/* once for all probes here: the registers are the call's, and it returns to a stub */
 	if (wrap && entered != OPS_MISSED)
 		wraps->wrap(frame, place->wrap_id);
 	ops_leave(inside);

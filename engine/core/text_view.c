@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See text_view.h. A memfd is mapped twice: at the text's address, private and executable, where
- * threads see each store at once because no one writes through that mapping; and elsewhere, shared
- * and writable, while the text changes. Each change begins with a new memfd. So the copy that a
- * text runs in is written by no process after its change, and a child of fork() may share it.
+ * threads see each store at once because no thread writes through that mapping; and elsewhere,
+ * shared and writable, while the text changes. Each change begins with a new memfd. So no process
+ * writes to the copy after the change, and a fork's child may share it.
  *
  * mmap() replaces the pages under the lock of the address space: a thread that executes there waits
- * in a page fault, and finds the same bytes.
+ * in a page fault, and then finds the same bytes.
  *
  * Owns the table of views, which is empty between changes. Control context, one caller at a time.
- * fork: the tree's lock is held, so there is no view. Costs a copy of the pages for each change, in
- * such processes alone. Tests: tests/cli/test_denied_exec.py.
+ * fork: the tree lock is held, so there is no view. Costs a copy of the pages for each change, only
+ * in such processes. Tests: tests/cli/test_denied_exec.py.
  */
 #include "engine/core/text_view.h"
 
@@ -29,7 +29,7 @@
 
 struct view {
 	uint64_t lo, hi;
-	uint64_t at; /* where lo is written */
+	uint64_t at; /* address at which lo is written */
 };
 
 static struct view *views;
@@ -60,7 +60,7 @@ static int make_room(void)
 	return 0;
 }
 
-/* A memfd of @bytes, and a writable mapping of it at *@at. Return: it, or -errno. */
+/* Make a memfd of @bytes, and map it writable at *@at. Return: its descriptor, or -errno. */
 static int make_memory(size_t bytes, uint64_t *at)
 {
 	int err = area_check_file_limit(bytes), fd;
@@ -73,7 +73,7 @@ static int make_memory(size_t bytes, uint64_t *at)
 		fd = sys_memfd_create("vestige-text", MFD_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	/* memory is there before it is written, so no store raises SIGBUS */
+	/* allocate the memory before it is written, so that no store raises SIGBUS */
 	err = sys_fallocate(fd, 0, bytes);
 	p = err ? err
 		: sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
@@ -91,7 +91,7 @@ static void drop(uint32_t i)
 	views[i] = views[--nr_views];
 }
 
-/* The first view that has pages of the range; nr_views: there is none. */
+/* The index of the first view with pages of the range; nr_views: there is none. */
 static uint32_t find(uint64_t lo, uint64_t hi)
 {
 	uint32_t i;
@@ -156,7 +156,7 @@ uint64_t text_view_of(uint64_t at)
 	return i < nr_views ? views[i].at + (at - views[i].lo) : at;
 }
 
-/* Where the tree's lock could not be had, the parent's change goes on in memory that is its own. */
+/* If the tree lock could not be taken, the parent's change continues in memory of its own. */
 static void leave(const struct lifecycle_fork *f)
 {
 	if (f->when == LIFECYCLE_FORK_LEAVE)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start and end of threads, and their names. pthread_create(), thrd_create() and
- * pthread_setname_np() are ours and call libc's; the end is seen by a pthread key's destructor,
- * which puts itself off to the last round so that the destructors of the program's own keys are
- * still recorded. Threads made without pthread_create (raw clone) get their block at their first
- * record and never give it back. fork: the child's control blocks are zero, so all of this does
- * nothing there. Tests: tests/engine/fire/guest, sandbox.
+ * The start and end of threads, and their names. The engine has a pthread_create(), thrd_create()
+ * and pthread_setname_np() of its own, which call libc's. The destructor of a pthread key sees the
+ * end; it delays itself to the last round, so that the destructors of the program's own keys are
+ * still recorded. Threads of raw clone() get their block at their first record and never free it.
+ * fork: the child's control blocks are zero, so all of this does nothing there. Tests:
+ * tests/engine/fire/guest, sandbox.
  */
 #include "engine/core/thread.h"
 
@@ -34,14 +34,14 @@
 struct start {
 	void *(*routine)(void *);
 	void *arg;
-	uint64_t stack_lo; /* of a stack that the program brings; 0: libc makes it */
+	uint64_t stack_lo; /* of a stack that the program provides; 0: libc makes it */
 	size_t stack_bytes;
 	int c11;    /* the routine returns an int */
-	int parent; /* its creator */
-	int refs;   /* readers that are left: the new thread, its creator */
-	int tid;    /* of the new thread, once it runs */
+	int parent; /* id of its creator */
+	int refs;   /* number of readers that are left: the new thread, its creator */
+	int tid;    /* id of the new thread, once it runs */
 	enum sys_rights rights;
-	char comm[16]; /* the creator's: the name of a thread that may not ask */
+	char comm[16]; /* the creator's name, for a thread that may make no system call */
 };
 
 static pthread_key_t end_key;
@@ -50,7 +50,8 @@ static void (*on_start)(uint64_t top, uint64_t bytes);
 static void (*on_end)(void);
 static void (*on_made)(int tid);
 static void (*on_gone)(void);
-static uint32_t tid_offset; /* of a thread's id in what its pthread_t points to; 0: not known */
+/* offset of a thread's id in the memory of its pthread_t; 0: not known */
+static uint32_t tid_offset;
 static size_t default_stack_bytes;
 static __thread int end_rounds __attribute__((tls_model("initial-exec")));
 static __thread int own_tid __attribute__((tls_model("initial-exec"))); /* 0: not known */
@@ -66,7 +67,7 @@ static int get_tid(void)
 }
 
 /*
- * The data that a creator passes to its thread lies in a slot of a small pool, not on the heap: the
+ * The data that a creator passes to its thread is in a slot of a small pool, not on the heap: the
  * program's malloc may be traced, and must see only the program's calls.
  */
 #define NR_STARTS 1024u
@@ -90,7 +91,7 @@ static void leave(void)
 
 void thread_leaves(void)
 {
-	/* not one that has another's memory for its own: by vfork(), by clone() */
+	/* not a thread that uses another one's thread-local memory, after vfork() or clone() */
 	if (sys_own_tid() == get_tid())
 		leave();
 }
@@ -121,7 +122,7 @@ int thread_tid(pthread_t thread)
 {
 	int tid = 0;
 
-	/* no load of ours: the thread may end, and its memory go */
+	/* by a system call: the thread may end, and its memory be unmapped */
 	if (tid_offset)
 		sys_read_memory(sys_getpid(), (uint64_t)thread + tid_offset, &tid, sizeof(tid));
 	return tid;
@@ -192,8 +193,9 @@ static void start_release(struct start *s)
 }
 
 /*
- * The id of a thread that was just made. Before it runs, the kernel has stored the id in the memory
- * of its pthread_t. Once it runs it gives us the id, and that memory may be gone.
+ * The id of a thread that was just made. Before the thread runs, the kernel has stored the id in
+ * the memory of its pthread_t. Once the thread runs, it passes its id to the engine, and that
+ * memory may be gone.
  */
 static int made_tid(const struct start *s, pthread_t thread)
 {
@@ -207,8 +209,8 @@ static int made_tid(const struct start *s, pthread_t thread)
 }
 
 /*
- * The calling thread's stack, from the frame that ends at @top down. libc puts struct pthread at
- * the end of the block that it maps, and the guard before its begin.
+ * The calling thread's stack, below the frame that ends at @top. libc puts struct pthread at the
+ * end of the block that it maps, and the guard page before it.
  */
 static struct thread_stack stack_below(uint64_t top, const struct start *s)
 {
@@ -228,7 +230,7 @@ static void *thread_starts(void *arg)
 	sandbox_thread_starts(s.rights);
 	ring_thread_start(s.comm);
 	trace_arrays_thread_start(s.parent, get_tid());
-	/* the routine may be called in this function's place: its slot is below the CFA */
+	/* the routine may be entered by a tail call: its slot is below this frame's CFA */
 	thread_stack = stack_below((uint64_t)__builtin_frame_address(0) + 16, &s);
 	if (on_start)
 		on_start(thread_stack.top, thread_stack.bytes);
@@ -246,7 +248,7 @@ void thread_wait_end(pthread_t thread, uint32_t ms)
 	struct timespec limit = {.tv_nsec = (long)(tid_offset ? ms : 1) * 1000000};
 	int tid = tid_offset ? load_acquire(word) : 0;
 
-	/* the kernel clears it and wakes the threads that wait */
+	/* the kernel clears it and wakes waiting threads */
 	if (tid || !tid_offset)
 		arch_syscall(SYS_futex, (long)word, FUTEX_WAIT, tid, (long)&limit, 0, 0);
 }
@@ -305,7 +307,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 	if (attr && !pthread_attr_getstack(attr, &stack, &s->stack_bytes) &&
 	    (uint64_t)stack + s->stack_bytes)
 		s->stack_lo = (uint64_t)stack;
-	/* attributes that say nothing of the stack */
+	/* the attributes do not set a stack */
 	if (!s->stack_bytes)
 		s->stack_bytes = default_stack_bytes;
 	err = real(thread, attr, thread_starts, s);
@@ -327,7 +329,7 @@ VESTIGE_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *a
 	return create(thread, attr, routine, arg, 0);
 }
 
-/* glibc's makes the thread by itself, without pthread_create(). */
+/* glibc's version makes the thread itself, without pthread_create(). */
 VESTIGE_INTERPOSED int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
 	static thrd_create_fn *real;
@@ -335,7 +337,7 @@ VESTIGE_INTERPOSED int thrd_create(thrd_t *thread, thrd_start_t routine, void *a
 
 	if (err >= 0)
 		return !err ? thrd_success : err == ENOMEM ? thrd_nomem : thrd_error;
-	/* not by us: all slots are taken, or the engine sleeps */
+	/* without the engine: all slots are in use, or the engine does nothing */
 	if (!real)
 		real = (thrd_create_fn *)libc_next("thrd_create");
 	return real ? real(thread, routine, arg) : thrd_error;

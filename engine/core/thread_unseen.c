@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that were there before a late engine. Their ends are to be seen as those of others are, by
- * the destructor of a pthread key, so each needs a value of that key; libc has a function only for
- * the calling thread. The words of a thread's memory that this function changes are found by
- * comparison, in the thread that loads the engine, and have to be those that we know: the two words
- * of a key's slot, and a flag. The same is then written to the others. Their memory is found by the
- * list of robust mutexes, which libc registers with the kernel for each thread
+ * Threads that existed before a late engine. To see their ends as those of other threads, by the
+ * destructor of a pthread key, each needs a value of that key; libc has a function only for the
+ * calling thread. The words that this function changes in a thread's memory are found by
+ * comparison, in the thread that loads the engine, and must be the expected ones: the two words of
+ * a key's slot, and a flag. The same is then written for the other threads. Their memory is found
+ * by the list of robust mutexes, which libc registers with the kernel for each thread
  * (get_robust_list(2)).
  *
- * All reads and writes of another thread's memory are system calls, which fail where a thread has
+ * All reads and writes of another thread's memory are system calls, which fail if the thread has
  * ended meanwhile and its memory is gone. Tests: tests/cli/test_attach.py.
  */
 #include "engine/core/thread_unseen.h"
@@ -21,13 +21,13 @@
 #include "engine/base/mem.h"
 #include "engine/process/thread_list.h"
 
-#define WORDS	 256u /* of struct pthread */
-#define MAX_HEAD 4096 /* where the robust list's head may be in it */
+#define WORDS	 256u /* words of struct pthread that are searched */
+#define MAX_HEAD 4096 /* greatest offset of the robust list's head in it */
 
 struct unseen {
 	uint32_t slot, flag, tid; /* offsets in struct pthread */
 	long head;
-	uint64_t words[2]; /* of the slot */
+	uint64_t words[2]; /* the slot's words */
 };
 
 static long head_of(int tid)
@@ -45,7 +45,7 @@ static int copy(long nr, uint64_t at, void *data, size_t bytes)
 	return arch_syscall(nr, sys_getpid(), (long)&mine, 1, (long)&its, 1, 0) == (long)bytes;
 }
 
-/* The byte of a word that has become 1 from 0, and is the only one that differs; 8: not so. */
+/* The byte of a word that has changed from 0 to 1, if no other differs; 8: there is none. */
 static uint32_t flag_byte(uint64_t before, uint64_t after)
 {
 	uint32_t i;
@@ -95,12 +95,15 @@ static int mark(int tid, void *data)
 }
 
 struct stacks {
-	uint32_t at; /* in struct pthread: the block's address, its bytes, those of the guard */
+	/*
+	 * offset in struct pthread of three words: the block's address, its size, the guard's size
+	 */
+	uint32_t at;
 	long head;
 	void (*known)(uint64_t lo, uint64_t bytes);
 };
 
-/* The three words that give the bounds which libc names for the calling thread. */
+/* Find the three words that have the bounds which libc reports for the calling thread. */
 static int find_stack_words(struct stacks *s)
 {
 	const uint64_t *self = (const uint64_t *)pthread_self();
@@ -129,7 +132,7 @@ static int report_stack(int tid, void *data)
 	long head = head_of(tid);
 	uint64_t at = (uint64_t)(head - s->head), words[3];
 
-	/* main's is not libc's, and its words are 0 */
+	/* the main thread's stack is not libc's, and its words are 0 */
 	if (head && tid != sys_gettid() &&
 	    copy(SYS_process_vm_readv, at + s->at, words, sizeof(words)) &&
 	    words[0] + words[1] > at && words[0] + words[2] < at && words[2] < words[1])

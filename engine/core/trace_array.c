@@ -2,7 +2,7 @@
 /*
  * Makes and removes instances. Each has an area of its own (area_instance.c), a ring whose index is
  * its row in the table here, filters, options and a tracer. The top instance is not made here and
- * is never removed. Runs under the tree's lock, in the agent or a thread of the program.
+ * is never removed. Under the tree lock, in the agent or a thread of the program.
  *
  * An instance may be removed while threads write into it. First it is unlinked (ops.c). When all
  * threads have left it, its blocks and its memory are freed (ring_close).
@@ -32,7 +32,7 @@ struct trace_array global_trace = {
 struct trace_array *printk_trace = &global_trace;
 uint32_t marker_copies;
 
-static struct trace_array instances[RING_MAX]; /* by the ring's index; ring NULL: free */
+static struct trace_array instances[RING_MAX]; /* indexed by the ring's index; ring NULL: free */
 
 struct trace_array *trace_array_at(uint32_t i)
 {
@@ -93,7 +93,7 @@ static int check_name(const char *name, size_t n)
 	return trace_array_find(name, n) ? -EEXIST : 0;
 }
 
-/* The options are the top one's at this moment, as the kernel's are; its clock is not. */
+/* As in the kernel, the options are copied from the top instance; the clock is not. */
 static void begin_as_top(struct area_buffer *b)
 {
 	const struct area_buffer *top = trace_array_buffer(&global_trace);
@@ -180,7 +180,7 @@ void trace_array_destroy(struct trace_array *tr)
 	tr->event_pids_set = 0;
 	pid_list_clear(&tr->event_pids);
 	pid_list_clear(&tr->event_no_pids);
-	/* threads that are inside still find its ring, and ring_close() waits for them */
+	/* threads that are inside may still find its ring; ring_close() waits for them */
 	__atomic_store_n(&tr->going, 1, __ATOMIC_SEQ_CST);
 	err = ring_close(r);
 	__atomic_store_n(&tr->ring, NULL, __ATOMIC_SEQ_CST);
@@ -227,7 +227,7 @@ uint32_t trace_arrays_exit(void)
 	return kept;
 }
 
-/* The child does not have it. */
+/* The child does not have this instance. */
 static void leave_behind(struct trace_array *tr, int keep)
 {
 	struct area_header *head = trace_array_area(tr);
@@ -255,7 +255,7 @@ void trace_arrays_fork(int keep)
 			leave_behind(trace_array_at(i), keep);
 }
 
-/* An area for each. Return: 0, or -errno: then there is none. */
+/* Make an area for each instance. Return: 0; -errno: none was made. */
 static int fork_areas(struct area_header *made[RING_MAX])
 {
 	uint32_t i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * set_ftrace_pid and set_ftrace_notrace_pid: the threads whose calls an instance's tracer records.
- * The ring asks the lists where a thread has no page, and a thread that is not wanted never has one
- * for calls (ring.h), so nothing is tested on the way of a call. Writes under the tree's lock;
- * threads come and go at any time. fork: the child has its parent's lists, its own id in them where
+ * The ring reads the lists when a thread has no page, and an excluded thread never gets one for
+ * calls (ring.h), so the path of a call tests nothing. Writes under the tree lock; threads begin
+ * and end at any time. fork: the child has its parent's lists, with its own id in them if
  * function-fork says so. Costs: bench "instances". Tests: tests/engine/fire/instances.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "engine/core/options.h"
 #include "engine/core/trace_array.h"
 
-/* Check all of them, or add them. */
+/* Check all ids of the text, or add them. */
 static int each_pid(struct pid_list *add, const char *text, size_t n, uint32_t *count)
 {
 	struct word rest = {text, n}, word;

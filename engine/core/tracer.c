@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of tracers, and the current one. Tracers register through a linker section, so adding
- * one is adding a file. The area shows the current one's name. Nothing for fork. Tests:
- * tests/unit/test_tracer.c, tests/engine/fire/control.
+ * The list of tracers, and the current one. Tracers register through a linker section, so a new
+ * tracer needs only a new file. The area shows the name of the current one. Nothing for fork.
+ * Tests: tests/unit/test_tracer.c, tests/engine/fire/control.
  */
 #include "engine/core/tracer.h"
 
@@ -20,7 +20,7 @@ static int name_less(const char *a, const char *b)
 	return (unsigned char)*a < (unsigned char)*b;
 }
 
-/* The i-th smallest name: a handful of tracers need no sorted copy. */
+/* The tracer with the @i-th smallest name: for a handful of tracers no sorted copy is needed. */
 const struct tracer *tracer_at(uint32_t i)
 {
 	const struct tracer *const *t, *const *u;
@@ -41,7 +41,7 @@ static const struct tracer *find_tracer(const char *name, size_t n)
 	const struct tracer *t;
 	uint32_t i;
 
-	if (n == 6 && !memcmp(name, "ftrace", n)) { /* its name in the first kernels that had it */
+	if (n == 6 && !memcmp(name, "ftrace", n)) { /* its name in the first kernels */
 		name = "function";
 		n = 8;
 	}
@@ -111,7 +111,10 @@ int tracer_set(struct trace_array *tr, const char *name, size_t n)
 		drop_max(tr);
 	else if (t->use_max_tr)
 		show_max(tr, 1);
-	/* the kernel empties the buffer here; records that a recorder has not fetched yet stay */
+	/*
+	 * the kernel empties the buffer here; the engine keeps records that a recorder has not
+	 * fetched yet
+	 */
 	if (!trace_array_area(tr)->recorder)
 		ring_clear(tr->ring, UINT32_MAX);
 	if (t->init)

@@ -7,10 +7,9 @@
  *
  * The functions that a tracer calls:
  *	ftrace_start(), ftrace_stop()		the calls of functions (ops.h)
- *	ring_set_gate(), ring_gate_open(), ..	... in threads and at times that it chooses; and
- *						words of its own in each thread (ring.h)
+ *	ring_set_gate(), ring_gate_open(), ..	... in threads and at times that it chooses (ring.h)
  *	ring_reserve(), ring_commit()		its records (ring_write.h)
- * 	ring_snapshot() use_max_tr: the records are the new maximum
+ *	ring_snapshot()				use_max_tr: the records are the new maximum
  */
 #ifndef VESTIGE_CORE_TRACER_H
 #define VESTIGE_CORE_TRACER_H
@@ -22,9 +21,9 @@
 #include "engine/base/registry.h"
 #include "engine/core/trace_array.h"
 
-/* Its functions: NULL: nothing to do. All but start and stop under the tree lock. */
+/* A tracer. Functions may be NULL. All but start and stop: under the tree lock. */
 struct tracer {
-	const char *name; /* for current_tracer */
+	const char *name; /* name for current_tracer */
 	/*
 	 * Become the current tracer. Return: 0: records are made from now on; -errno: nothing may
 	 * be left armed. Never called while the tracer is current.
@@ -33,27 +32,32 @@ struct tracer {
 	/* Stop being current: disarm everything. */
 	void (*reset)(struct trace_array *tr);
 	/*
-	 * tracing_on is about to go from 0 to 1; has gone from 1 to 0. A trigger or a func command
-	 * may switch it, so: any context, any thread, and once more while reset() runs.
+	 * start: tracing_on is about to change from 0 to 1. stop: it has changed from 1 to 0. A
+	 * trigger or a func command may do that, so: any context, any thread, and perhaps once more
+	 * while reset() runs.
 	 */
 	void (*start)(struct trace_array *tr);
 	void (*stop)(struct trace_array *tr);
 	/*
-	 * An option changes: one of its own (whether or not it is current), or one of all tracers
-	 * while it is current. Return: 0; -errno: it keeps its value.
+	 * An option changes: one of the tracer's own (whether it is current or not), or one of all
+	 * tracers while it is current. Return: 0; -errno: the option keeps its value.
 	 */
 	int (*set_option)(struct trace_array *tr, enum area_option option, int value);
-	/* its own, TRACER_OPTION() of each; abi/option.h has their first values */
+	/* its own options, TRACER_OPTION() of each; abi/option.h has their initial values */
 	uint64_t options;
 	/*
-	 * Why this process cannot have it, as a text for vestige_status; NULL: it can. A tracer
-	 * without this function is always there. Any time.
+	 * Why this process cannot have the tracer, as a text for vestige_status; NULL: it can. A
+	 * tracer without this function always exists. Any time.
 	 */
 	const char *(*absent)(void);
-	/* no privilege changes that: vestige_absent says it, not each process's vestige_status */
+	/*
+	 * no privilege changes that: only vestige_absent reports it, not the vestige_status of each
+	 * process
+	 */
 	uint8_t absent_by_machine;
-	uint8_t allow_instances; /* else it can be current in the top instance alone */
-	uint8_t use_max_tr; /* the snapshot is allocated for it, and no other user may take one */
+	uint8_t allow_instances; /* 0: it can be current in the top instance alone */
+	/* the snapshot is allocated for the tracer, and no other user may take one */
+	uint8_t use_max_tr;
 };
 
 #define TRACER_OPTION(option) (UINT64_C(1) << (option))
@@ -61,28 +65,29 @@ struct tracer {
 REGISTRY(vestige_tracers, const struct tracer);
 #define TRACER_REGISTER(self) REGISTRY_ADD(vestige_tracers, self)
 
-/* The i-th registered tracer, in order of name; NULL behind the last. */
+/* The @i-th registered tracer, in order of names; NULL behind the last. */
 const struct tracer *tracer_at(uint32_t i);
 
-/* Whether the tracer can be the instance's. */
+/* Whether the instance may have the tracer. */
 int tracer_is_allowed(const struct tracer *t, const struct trace_array *tr);
 
-/* The tracer that has an option, or NULL. @option: a bit of area_buffer.options. */
+/* The tracer that has an option of its own, or NULL. @option: a bit of area_buffer.options. */
 const struct tracer *tracer_with_option(int option);
 
 /*
- * tracer_set() - make a tracer current. @name: @n bytes. Return: 0; -EINVAL if there is none of
- * that name, or not for instances; -ENOMEM: for its snapshot; an error of its init: nop is current
- * then. Under the tree lock.
+ * tracer_set() - make a tracer current. @name: @n bytes. Return: 0; -EINVAL: there is no such
+ * tracer, or not for instances; -ENOMEM: for its snapshot; -errno of its init: then nop is current.
+ * Under the tree lock.
  */
 int tracer_set(struct trace_array *tr, const char *name, size_t n);
 
-/* Switch tracing_on. Every switch of it goes through here. Any context. */
+/* Switch tracing_on. Every switch goes through here. Any context. */
 void tracing_set(struct trace_array *tr, int on);
 
 /*
- * tracer_snapshot() - take one for a user, as ring_snapshot(). @cpu: UINT32_MAX: of all CPUs.
- * Return: as there; -EBUSY, too, if the snapshot is the current tracer's. Any context.
+ * tracer_snapshot() - take a snapshot for a user, as ring_snapshot(). @cpu: UINT32_MAX: all CPUs.
+ * Return: as ring_snapshot(); also -EBUSY if the snapshot belongs to the current tracer. Any
+ * context.
  */
 int tracer_snapshot(struct trace_array *tr, uint32_t cpu);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lock of the tree of control files: the agent, threads of the program that write control
- * files, and the loader's notification make their changes one after the other. While a thread holds
- * it, its signals wait, as a handler may fork or write control files. fork: tree_fork_prepare().
- * Tests: tests/engine/fire/forks, ops.
+ * files, and the loader's notification make their changes one after the other. The signals of a
+ * thread that holds it are blocked, as a handler may fork or write control files. fork:
+ * tree_fork_prepare(). Tests: tests/engine/fire/forks, ops.
  */
 #include "engine/core/tree_lock.h"
 
@@ -18,14 +18,14 @@
 #include "engine/core/ops.h"
 
 static struct lock tree_lock;
-static uint64_t signals_before; /* of the thread that has it */
+static uint64_t signals_before; /* signal mask of the thread that holds it */
 static void (*due)(void);	/* work that a thread without system calls has left */
 
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
 
 /*
- * Signals that a thread causes itself are not put off, nor the signal by which glibc changes the
- * identity of all threads.
+ * Signals that a thread causes itself are not blocked, nor the signal by which glibc changes the
+ * ids of all threads.
  */
 #define PUT_OFF                                                                                    \
 	(~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) |    \
@@ -48,7 +48,7 @@ void tree_settle_later(void (*settle)(void))
 	store_release(&due, settle);
 }
 
-/* Due work is first, without the lock: it takes locks that come before this one. */
+/* Do due work first, without the lock: it takes locks that must be taken before this one. */
 int tree_lock_take(void)
 {
 	void (*settle)(void);
@@ -65,8 +65,10 @@ int tree_lock_take(void)
 	}
 }
 
-/* The holder of the lock may wait for a callback to end. A child of vfork() or raw clone() has its
- * parent's area. */
+/*
+ * The holder of the lock may be waiting for a callback to end, so a callback must not wait for the
+ * lock. A child of vfork() or raw clone() has its parent's area.
+ */
 int tree_enter(void)
 {
 	if (!area || !area_is_own())

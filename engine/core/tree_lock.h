@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 /*
- * tree_lock_take() - no other thread changes the tree and its objects until tree_lock_release().
- * Signals of the calling thread wait meanwhile. For the loader's notification and its like.
- * Return: 0; -EDEADLK: the thread has it already.
- * tree_enter() - the same for functions that a program calls.
- * Return: also -ENODEV: the process has no area; -EDEADLK: a callback at a function's entry calls;
- * -EPERM: the thread may make no system call of ours (core/sandbox.h).
- * tree_lock_try() - waits ten milliseconds at most. Return: whether the lock was taken.
+ * tree_lock_take() - take the lock: no other thread changes the tree and its objects until
+ * tree_lock_release(). The calling thread's signals are blocked meanwhile. For the loader's
+ * notification and the like. Return: 0; -EDEADLK: the thread has it already.
+ *
+ * tree_enter() - the same, for functions that the program calls. Return: also -ENODEV: the process
+ * has no area; -EDEADLK: called in a callback at a function's entry; -EPERM: the thread may make no
+ * system call for the engine (core/sandbox.h).
+ *
+ * tree_lock_try() - wait at most ten milliseconds. Return: whether the lock was taken.
  */
 int tree_enter(void);
 int tree_lock_take(void);
@@ -23,20 +25,21 @@ void tree_lock_release(void);
 int tree_lock_try(void);
 
 /*
- * tree_settle_later() - have @settle called before the lock is taken the next time by a thread that
- * may make system calls. @settle: NULL: nothing is due.
+ * tree_settle_later() - have @settle called before the next time that a thread that may make system
+ * calls takes the lock. @settle: NULL: nothing is due.
  */
 void tree_settle_later(void (*settle)(void));
 
 /*
- * tree_fork_prepare() - before fork(): take the lock, waiting @ns at most, with signals blocked.
- * tree_fork_child() - in the child: the lock is its own, as it was its parent's. tree_fork_end() -
- * release what tree_fork_prepare() took, on either side. @how: what that returned.
+ * tree_fork_prepare() - before fork(): take the lock with signals blocked, waiting at most @ns.
+ * tree_fork_child() - in the child: the lock is the child's own, in the state of its parent's.
+ * tree_fork_end() - release what tree_fork_prepare() took, on either side. @how: the result of
+ * tree_fork_prepare().
  */
 enum tree_forking {
-	TREE_FORK_REFUSED, /* the lock was not free in time */
+	TREE_FORK_REFUSED, /* the lock did not become free in time */
 	TREE_FORK_TAKEN,
-	TREE_FORK_OWN, /* the thread had it, and goes on with it on both sides */
+	TREE_FORK_OWN, /* the thread had it already, and keeps it on both sides */
 };
 enum tree_forking tree_fork_prepare(uint64_t ns);
 void tree_fork_child(enum tree_forking how);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See unwind.h. A return address that a stub of the graph has replaced is the real one here. No
- * state. fork: nothing to do. Costs: bench/sysprof.c. Tests: tests/engine/tracers/sysprof,
+ * See unwind.h. A return address that the graph has replaced by a stub is resolved to the real one.
+ * No state. fork: nothing to do. Costs: bench/sysprof.c. Tests: tests/engine/tracers/sysprof,
  * tests/engine/graph/adjacent.
  */
 #include "engine/core/unwind.h"
@@ -29,7 +29,7 @@ uint64_t unwind_exact(uint64_t ip)
 	return of ? of(ip) : ip;
 }
 
-/* The words at @at; NULL: they may not be read. */
+/* The words at @at; NULL: they must not be read. */
 static const uint64_t *words(const struct unwind_memory *m, uint64_t at, uint64_t bytes)
 {
 	uint32_t i;
@@ -41,7 +41,7 @@ static const uint64_t *words(const struct unwind_memory *m, uint64_t at, uint64_
 	return NULL;
 }
 
-/* The code that a handler interrupted, where the handler returns to. */
+/* Go to the code that a handler interrupted, to which the handler returns. */
 static enum unwind_step leave_handler(struct unwind *u, const struct unwind_memory *m)
 {
 	const void *context = words(m, u->sp, sizeof(ucontext_t));
@@ -75,7 +75,7 @@ static uint64_t end_of_frame(const struct unwind *u, const struct unwind_memory 
 }
 
 /*
- * The caller in the word at @at. In a copy of a stack, an address that the graph has replaced stays
+ * The caller's address in @word. In a copy of a stack, an address that the graph has replaced stays
  * a stub's.
  */
 static uint64_t caller_at(const struct unwind_memory *m, const uint64_t *word)
