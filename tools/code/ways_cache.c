@@ -171,7 +171,7 @@ static bool is_kept(const char *path, const uint8_t *map, size_t bytes)
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &st) && ways_file_is_trusted(&st, geteuid()))
+	if (!fstat(fd, &st) && st.st_uid == geteuid() && ways_file_is_trusted(&st, geteuid()))
 		ways = malloc((size_t)st.st_size);
 	if (ways && read(fd, ways, (size_t)st.st_size) == st.st_size &&
 	    !ways_file_unpack(&e, map, bytes, ways, (size_t)st.st_size, get, put)) {
