@@ -111,7 +111,7 @@ static void note_fdes(struct scan *s)
 		struct eh_table t;
 
 		if (ph->p_type != PT_GNU_EH_FRAME ||
-		    eh_table_open(&t, (const void *)(row->bias + ph->p_vaddr), ph->p_memsz))
+		    eh_table_open(&t, (const void *)(row->bias + ph->p_vaddr), ph->p_memsz) < 0)
 			continue;
 		for (k = 0; k < t.nr; k++)
 			note_start(s, eh_table_begin(&t, k) - row->bias, AREA_FUNCTION_FDE);

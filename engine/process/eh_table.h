@@ -20,7 +20,10 @@ struct eh_table {
 	uint32_t nr; /* rows */
 };
 
-/* @bytes: from @head on. Return: 0; -1: there is no such table. */
+/*
+ * @bytes: from @head on. Return: 0; 1: the table claims more rows than fit, and is cut to those; -1:
+ * there is no such table.
+ */
 static inline int eh_table_open(struct eh_table *t, const void *head, uint64_t bytes)
 {
 	/* version 1; eh_frame_ptr pcrel|sdata4, fde_count udata4, table datarel|sdata4 */
@@ -30,9 +33,10 @@ static inline int eh_table_open(struct eh_table *t, const void *head, uint64_t b
 		return -1;
 	t->head = head;
 	memcpy(&t->nr, t->head + 8, sizeof(t->nr));
-	if (t->nr > (bytes - EH_TABLE_HEAD) / 8)
-		t->nr = (uint32_t)((bytes - EH_TABLE_HEAD) / 8);
-	return 0;
+	if (t->nr <= (bytes - EH_TABLE_HEAD) / 8)
+		return 0;
+	t->nr = (uint32_t)((bytes - EH_TABLE_HEAD) / 8);
+	return 1;
 }
 
 /* Word 0 or 1 of a row: an offset from the head. */
