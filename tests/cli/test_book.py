@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 
-from cli_test import LIBRARY, Skip, World, compiled, main
+from cli_test import LIBRARY, Skip, compiled, main
 from examples import PROGRAM, SOURCE, missing, prepare, tool
 
 # a page, and programs of Debian's without which it says nothing
@@ -62,10 +62,6 @@ def session(page):
     return "\n".join(script) + "\n", shown
 
 
-class OtherOutput(AssertionError):
-    pass
-
-
 def run_page(w, page):
     script, shown = session(page)
     prepare(w, w.compile("example", PROGRAM, "-g"))
@@ -102,9 +98,7 @@ def run_page(w, page):
     assert status == 0, f"{page}: status {status}\n{shown[last][0]}\n{printed.get(last, '')[-1500:]}"
     for n, (block, lines) in enumerate(shown):
         lost = same_output(lines, printed[n])
-        if lost:
-            raise OtherOutput(f"{page}: other output than shown\n{block}\nnot printed: " + "\n".join(lost) +
-                              f"\nprinted:\n{printed[n][-3000:]}")
+        assert not lost, f"{page}: other output than shown\n{block}\nnot printed: " + "\n".join(lost) + f"\nprinted:\n{printed[n][-3000:]}"
 
 
 def test_each_command_is_in_a_block_that_is_run(w):
@@ -129,17 +123,6 @@ def page_test(page):
         for program in NEEDS.get(page, "").split():
             if not shutil.which(program, path=PATH):
                 raise Skip(f"no {program}")
-        # on a busy machine another function may be the slowest one now and then
-        for _ in range(2):
-            first = World()
-            try:
-                run_page(first, page)
-                first.nothing_left()
-                return
-            except OtherOutput as e:
-                print(f"{e}\n{page}: again")
-            finally:
-                first.remove()
         run_page(w, page)
     return test
 
