@@ -301,6 +301,15 @@ def test_busy(w):
           f"{sorted(stood)[len(stood) // 2]:.1f}")
 
 
+def waited_for_cpu():
+    """Seconds since the machine's start in which some thread waited for a CPU; 0: the kernel does not say."""
+    try:
+        with open("/proc/pressure/cpu", encoding="ascii") as f:
+            return int(re.search(r"^some .*total=(\d+)", f.read(), re.M)[1]) / 1e6
+    except OSError:
+        return 0
+
+
 def test_threads_end(w):
     """Those that were there before the engine: their ends are seen, and the process ends with the last
     of them, whatever thread loaded the engine."""
@@ -310,9 +319,11 @@ def test_threads_end(w):
             assert p.p.stdout.readline() == "begun\n"
             w.run("start", "-P", p.pid, "-p", "nop", "-e", "sched:sched_process_exit")
             assert b"threads that were there" not in w.run("get", "-P", p.pid, "vestige_status").stdout
+            begun, waited = time.monotonic(), waited_for_cpu()
             # an agent that outlives main's pthread_exit() loses what exit() is to flush
             ended = p.end()
             assert ended == (0, "ends\n"), ended
+            assert time.monotonic() - begun < 0.9 + waited_for_cpu() - waited, "the agent kept the process"
             gone = re.findall(rb"sched_process_exit: .*pid=(\d+)", w.run("show", "-P", p.pid).stdout)
             assert len(set(gone)) == 6, gone
         w.run("clean")
