@@ -409,7 +409,7 @@ static int events_list(const char *path, tree_emit *emit, void *arg)
 	return 0;
 }
 
-/* Put a placeholder for a decimal number, which fill_room() fills in later. */
+/* Reserve five digits: fill_room() writes the number when it is known. */
 static size_t put_room(struct seq_buf *s)
 {
 	size_t at = s->len;

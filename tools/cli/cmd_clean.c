@@ -50,7 +50,7 @@ static int keep(const char *limit)
 	return err;
 }
 
-static void tell_of(const struct areas_dir *dir, const char *name, bool dry)
+static void print_removed(const struct areas_dir *dir, const char *name, bool dry)
 {
 	printf("%s %s/%s\n", dry ? "would remove" : "removed", dir->path, name);
 }
@@ -77,7 +77,7 @@ static int clean(bool dry)
 		char name[sizeof(e->d_name)];
 
 		if (kept_session_clean(&dir, e->d_name, dry)) {
-			tell_of(&dir, e->d_name, dry);
+			print_removed(&dir, e->d_name, dry);
 			continue;
 		}
 		/* an instance's area goes with its process's */
@@ -93,7 +93,7 @@ static int clean(bool dry)
 				err = fail_errno(errno, "cannot remove %s/%s", dir.path, e->d_name);
 			continue;
 		}
-		tell_of(&dir, e->d_name, dry);
+		print_removed(&dir, e->d_name, dry);
 	}
 	if (d)
 		closedir(d);

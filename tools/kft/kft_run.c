@@ -328,8 +328,8 @@ static int log_stack(struct kft_run *run, const struct record *rec, uint64_t ip)
 
 	run->nr_watches++;
 	if (nr >= run->config->log_entries && run->config->overwrite) {
-		i = nr - (uint32_t)run->config->log_entries +
-		    1; /* earlier ones would be overwritten */
+		/* earlier ones would be overwritten */
+		i = nr - (uint32_t)run->config->log_entries + 1;
 		if (call_filter_number(run->v->filter, ips[i - 1], &row.function))
 			return no_memory();
 	}

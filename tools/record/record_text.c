@@ -125,8 +125,8 @@ static int judge_patterns(const struct record_options *opt, const struct meta *m
 	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
 		const char *text = opt->patterns[i].text, *names = opt->patterns[i].names, *w;
 		const char *list = names ? names : text;
-		char what[32] =
-			""; /* start of the engine's lines about this list; "": no list of functions */
+		/* start of the engine's lines about this list; "": no list of functions */
+		char what[32] = "";
 		bool any = !*list;
 		size_t n;
 
