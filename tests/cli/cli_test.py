@@ -2,7 +2,9 @@
 """Shared by the tests of the command line: a temporary folder for each test, programs to trace,
 the vestige program. Every function that starts with `test_` in the test's file is run."""
 import contextlib
+import csv
 import fcntl
+import io
 import os
 import re
 import select
@@ -107,6 +109,11 @@ class World:
         assert status is None or p.returncode == status, \
             f"{args}: status {p.returncode}, not {status}\n{p.stdout[-2000:]}\n{p.stderr.decode()[-2000:]}"
         return p
+
+    def rows(self, name, *flags):
+        """What `convert --to csv` writes of a recording: a dict for each row."""
+        text = self.run("convert", "-q", "--to", "csv", *flags, name, "-").stdout.decode()
+        return list(csv.DictReader(io.StringIO(text)))
 
     def counts(self, name="trace.dat"):
         """Calls by function, by trace-cmd."""

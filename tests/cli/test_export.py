@@ -188,7 +188,7 @@ def test_rows(w):
 def test_functions(w):
     """Calls without times are exported as rows, without a tree."""
     w.run("record", "-q", "-p", "function", "-o", "f.dat", "--", w.prog, "calls", 3)
-    rows = list(csv.DictReader(io.StringIO(w.run("convert", "--to", "csv", "f.dat", "-").stdout.decode())))
+    rows = w.rows("f.dat")
     got = collections.Counter(r["name"] for r in rows if r["kind"] == "function")
     assert got["leaf"] == 6 and got["mid"] == 3 and got["main"] == 1, got
     assert all(r["text"] == "mid" for r in rows if r["name"] == "leaf")

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """CTF: babeltrace2 has the calls and the events of the same recording's CSV, value by value."""
 import collections
-import csv
-import io
 import json
 import lzma
 import os
@@ -33,10 +31,6 @@ def lines(text):
     return out
 
 
-def rows_of(w, name, *flags):
-    return list(csv.DictReader(io.StringIO(w.run("convert", "--to", "csv", *flags, name, "-").stdout.decode())))
-
-
 def test_calls(w):
     """Begins and ends nest as in the program. Each end has its call's name, thread, length and kind
     of end."""
@@ -61,7 +55,7 @@ def test_calls(w):
         got.append((begun, ts - begun, tid, comm, json.loads(name), {"returned": ""}.get(how, how)))
     assert not any(open_.values())
     want = [(int(r["time"]), int(r["duration"]), int(r["tid"]), r["comm"], r["name"], r["text"])
-            for r in rows_of(w, "t.dat") if r["kind"] == "call"]
+            for r in w.rows("t.dat") if r["kind"] == "call"]
     assert sorted(got) == sorted(want), (got[:5], want[:5])
 
 
@@ -93,7 +87,7 @@ def test_events(w):
     data = os.environ["SOURCE_DIR"] + "/tests/data/kernel-v6.dat"
     w.run("convert", "-q", data, "k.ctf")
     text, warned = babeltrace(w, "k.ctf")
-    rows = rows_of(w, data)
+    rows = w.rows(data)
     got = lines(text)
     assert not warned and len(got) == len(rows) > 100
     assert [(g[0], g[1], g[2]) for g in got] == [(int(r["time"]), r["name"], int(r["tid"])) for r in rows]
@@ -118,7 +112,7 @@ def test_buffers(w):
     got = collections.Counter((int(m[1]), m[2], m[3]) for m in re.finditer(
         r"^\[(\d+)\] (?:\(.*?\) )?(\S+): \{ cpu_id = \d+ \}, \{ .*?, buffer = \"(.*?)\" \}, ", text, re.M))
     want = collections.Counter((int(r["time"]), "vestige:function" if r["kind"] == "function" else "vestige:print" if r["kind"] == "print" else r["name"],
-                                r["buffer"]) for r in rows_of(w, "i.dat"))
+                                r["buffer"]) for r in w.rows("i.dat"))
     assert {b for _, _, b in got} == {"", "one", "two"} and got == want, (list((got - want).items())[:3], list((want - got).items())[:3])
 
 

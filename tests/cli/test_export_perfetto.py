@@ -3,8 +3,6 @@
 """Perfetto's protobuf: the kernel's events, wake-ups as flows and marks as counters, decoded by protoc with the
 documented field numbers and compared with the CSV of the same recording."""
 import collections
-import csv
-import io
 import os
 import re
 
@@ -50,10 +48,6 @@ def value(text, name, default=None):
     return m[2] if m else default
 
 
-def rows_of(w, recording):
-    return list(csv.DictReader(io.StringIO(w.run("convert", "--to", "csv", recording, "-").stdout.decode())))
-
-
 def test_kernel(w):
     """Each switch and wake-up of the recording, with its CPU, time and fields."""
     got = []
@@ -63,7 +57,7 @@ def test_kernel(w):
             got.append((kind[1], int(value(p, "timestamp")), int(value(p, "cpu"))) + tuple(
                 value(p, f) for f in ("prev_comm", "prev_pid", "prev_prio", "next_comm", "next_pid", "next_prio", "comm", "target_cpu")))
     want = []
-    for r in rows_of(w, DATA):
+    for r in w.rows(DATA):
         text = r["text"]
         if r["name"] == "sched:sched_switch":
             m = re.match(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=(\d+) prev_state=\S+ ==> next_comm=(.*) next_pid=(\d+) next_prio=(\d+)$", text)
@@ -86,7 +80,7 @@ def test_flows(w):
             if value(p, name):
                 flows[value(p, name)] = key
     want, waking = collections.Counter(), {}
-    for r in rows_of(w, DATA):
+    for r in w.rows(DATA):
         wakes = re.match(r"comm=.* pid=(\d+) prio", r["text"]) if r["name"].startswith("sched:sched_wak") else None
         runs = re.search(r"next_pid=(\d+) ", r["text"]) if r["name"] == "sched:sched_switch" else None
         if wakes:

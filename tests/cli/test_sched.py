@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """vestige sched has the known reasons and times for which threads wait, by the program's own clock
 and perf sched."""
-import csv
-import io
 import json
 import os
 import re
@@ -564,7 +562,7 @@ def sleeps(w, *argv):
     if p.returncode == 77:
         raise Skip("a seccomp filter with a listener is refused here")
     assert p.returncode == 0, p
-    rows = list(csv.DictReader(io.StringIO(w.run("convert", "-q", "--to", "csv", "-o", "-", "s.dat").stdout.decode())))
+    rows = w.rows("s.dat")
     call = next(r for r in rows if r["name"] == "thread")
     begin, end = int(call["time"]), int(call["time"]) + int(call["duration"])
     return int(p.stdout), sum(r["tid"] == call["tid"] and begin <= int(r["time"]) <= end and

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """`vestige tui` in a terminal of 80x24 (tmux): each view shows what `convert --to csv` says."""
 import contextlib
-import csv
-import io
 import re
 import subprocess
 
@@ -60,7 +58,7 @@ def tui(w, *args, **more):
 def test_views(w):
     prog = w.compile("p", PROGRAM)
     w.run("record", "-q", "-p", "function_graph", "-e", "sched", "-o", "t.dat", "--", prog)
-    rows = list(csv.DictReader(io.StringIO(w.run("convert", "-q", "--to", "csv", "-o", "-", "t.dat").stdout.decode())))
+    rows = w.rows("t.dat")
     calls = [r for r in rows if r["kind"] == "call"]
     with tui(w, "t.dat") as t:
         t.shows(r"^ Timeline: t\.dat, (.*) of \1 shown")

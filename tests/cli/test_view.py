@@ -4,10 +4,8 @@
 import base64
 import collections
 import contextlib
-import csv
 import hashlib
 import http.client
-import io
 import json
 import os
 import random
@@ -55,7 +53,7 @@ def read(w, name):
 def recorded(w, *flags):
     prog = w.compile("p", PROGRAM)
     w.run("record", "-q", "-p", "function_graph", *flags, "-o", "t.dat", "--", prog)
-    rows = list(csv.DictReader(io.StringIO(w.run("convert", "-q", "--to", "csv", "-o", "-", "t.dat").stdout.decode())))
+    rows = w.rows("t.dat")
     assert rows
     return rows
 
