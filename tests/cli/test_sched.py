@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 
-from cli_test import BIN, Skip, main, need, root
+from cli_test import BIN, LIBRARY, Skip, kill_and_wait, main, need, root, until
 
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1}
 DURATION = re.compile(r"(\d+\.\d+) +(us|ms|s)\b")
@@ -581,6 +581,26 @@ def test_a_slow_start(w):
     """On a busy machine the engine opens perf's events late: the program waits for them."""
     own, ours = sleeps(w, w.compile("slow", "#define _GNU_SOURCE\n" + SLOW), w.compile("short", SHORT))
     assert own == ours, (own, ours)
+
+
+def test_asked_while_it_starts(w):
+    """A command that reads the table of control files waits for it; no file is left out."""
+    slow = w.compile("slow", "#define _GNU_SOURCE\n" + SLOW)
+    for words in ["ls"], ["list", "-o"]:
+        with subprocess.Popen([slow, "/usr/bin/env", f"LD_PRELOAD={LIBRARY}", "VESTIGE_BOOT=trace_event=sched:sched_switch", w.prog, "spin"],
+                              env=w.env, stdout=subprocess.PIPE) as p:
+            sockets = []
+            until(lambda: sockets.extend(n for n in os.listdir(w.areas) if n.endswith(".sock")) or sockets or p.poll() is not None)
+            if p.poll() == 77:
+                raise Skip("a seccomp filter with a listener is refused here")
+            pid = int(sockets[0].split(".")[0])
+            try:
+                early = w.run(words[0], "-P", pid, *words[1:]).stdout
+                assert p.stdout.readline() == b"ready\n"
+                assert early == w.run(words[0], "-P", pid, *words[1:]).stdout and early, (words, early)
+            finally:
+                kill_and_wait(pid)
+        w.run("clean")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@
 #include "tools/base/fail.h"
 #include "tools/target/foreign.h"
 #include "tools/target/no_area.h"
+
+#define START_MS 6000 /* longer than the engine's start waits for its agent */
 
 static int open_stat(int pid)
 {
@@ -137,6 +140,19 @@ bool image_answers(int pid, unsigned long long start)
 	char state;
 
 	return read_stat(pid, &state, &began) && began == start && !strchr("ZXTt", state);
+}
+
+void image_await_start(const struct image *t, int fd)
+{
+	const off_t at = offsetof(struct area_header, state);
+	uint32_t state;
+
+	for (int ms = 0; ms < START_MS; ms++) {
+		if (pread(fd, &state, sizeof(state), at) != (ssize_t)sizeof(state) ||
+		    state != AREA_STARTING || !image_answers(t->pid, t->start))
+			break;
+		poll(NULL, 0, 1);
+	}
 }
 
 bool image_has_ended(int pid, unsigned long long start)

@@ -117,6 +117,13 @@ char image_watch_state(const struct image_watch *w, unsigned long long start);
 bool image_answers(int pid, unsigned long long start);
 
 /*
+ * image_await_start() - wait until a process that starts has filled its area's tables, which takes
+ * some ms, or seconds on a busy machine. Returns at once if it cannot answer.
+ * @fd: its area.
+ */
+void image_await_start(const struct image *t, int fd);
+
+/*
  * Has the process ended for certain? If that cannot be found out, for example without a free
  * descriptor, image_lives() and image_has_ended() are both false.
  */

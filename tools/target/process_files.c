@@ -30,6 +30,7 @@ static int refresh_tree(struct process *p)
 	    now.gen == p->tree.gen)
 		return 0;
 	/* read again: the table may have been empty when the process was found */
+	image_await_start(&p->image, p->fd);
 	if (pread(p->fd, &files, sizeof(files), offsetof(struct area_header, tables[AREA_FILES])) !=
 		    (ssize_t)sizeof(files) ||
 	    p->head.nr_tables <= AREA_FILES)

@@ -55,6 +55,7 @@ static int load(const struct image *t, struct meta **out, int *keep)
 	fd = area_open(t->dir.fd, t->name, O_RDONLY, &bytes);
 	if (fd < 0)
 		return fd;
+	image_await_start(t, fd);
 	err = meta_load(fd, 0, bytes, t->path, out);
 	if (keep && !err)
 		*keep = fd;
