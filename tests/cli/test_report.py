@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from cli_test import BIN, main, need
+from cli_test import BIN, Skip, main, need
 
 DATA = os.path.join(os.environ["SOURCE_DIR"], "tests", "data")
 LINE = re.compile(r"^ *(.+)-(\d+) +\[(\d+)\] \S{5} +(\d+\.\d{6}): (\S+) <-(\S+)$")
@@ -67,9 +67,11 @@ int main(void) { of_1s(); of_100ms(); of_1ms(); of_100us(); of_10us(); return 0;
 
 
 def test_marks_of_long_calls(w):
-    """report marks a call longer than a second by $, as trace-cmd does; the kernel's text has more marks."""
+    """report marks a call longer than a second by $, as trace-cmd does; the kernel's text has more marks. On one CPU: see
+    test_leaf_on_two_cpus."""
     need("trace-cmd")
-    w.run("record", "-q", "-p", "function_graph", "--", w.compile("long", LONG))
+    w.run("record", "-q", "-p", "function_graph", "--", w.compile("long", LONG),
+          preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
     theirs = subprocess.run(["trace-cmd", "report", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, check=True).stdout.decode()
     ours = w.run("report").stdout.decode()
@@ -77,6 +79,52 @@ def test_marks_of_long_calls(w):
     assert re.search(r"\$ \d+ us +\| +wait_ns\(\);", ours) and re.search(r"# \d{6}\.\d{3} us +\| +wait_ns\(\);", ours), ours
     kernels = w.run("report", "--format=trace").stdout.decode()
     assert re.search(r"@ \d+\.\d+ us +\| +(\} /\* )?wait_ns\b", kernels), kernels
+
+
+MOVES = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdlib.h>
+#define FN __attribute__((noipa))
+static void go(int cpu)
+{
+	cpu_set_t s;
+	CPU_ZERO(&s);
+	CPU_SET(cpu, &s);
+	if (sched_setaffinity(0, sizeof(s), &s)) exit(1);
+}
+FN void leaf(int cpu) { if (cpu >= 0) go(cpu); }
+FN void mid(int a, int b) { leaf(a); leaf(-1); leaf(b); leaf(-1); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 50; i++) mid(atoi(argv[1 + i % 2]), atoi(argv[1 + i / 2 % 2]));
+	return argc - 3;
+}
+"""
+
+
+def test_leaf_on_two_cpus(w):
+    """A leaf call that returns on another CPU is one line, and lines are in order of time. trace-cmd has them in another order
+    there, so the lines are compared with its raw records."""
+    need("trace-cmd")
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise Skip("needs two CPUs")
+    w.run("record", "-q", "-p", "function_graph", "--", w.compile("moves", MOVES), cpus[0], cpus[1])
+    raw = subprocess.run(["trace-cmd", "report", "-R", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, check=True).stdout.decode()
+    records = re.findall(r"\[(\d+)\] +([\d.]+): funcgraph_(entry|exit): +func=(\w+) ", raw)
+    want, moved, skip = [], 0, False
+    for r, after in zip(records, [*records[1:], (None,) * 4]):
+        leaf = r[2] == "entry" and after[2] == "exit" and after[3] == r[3]
+        if not skip:
+            want.append((*r, leaf))
+        moved += leaf and after[0] != r[0]
+        skip = leaf
+    found = re.findall(r"\[(\d+)\] +([\d.]+): funcgraph_(entry|exit): [^|]*\|( *)(\w*)(\(\);)?", w.run("report").stdout.decode())
+    assert [(cpu, t, kind, bool(leaf)) for cpu, t, kind, _, _, leaf in found] == [(cpu, t, kind, leaf) for cpu, t, kind, _, leaf in want]
+    assert [name for _, _, kind, _, name, _ in found if kind == "entry"] == [name for _, _, kind, name, _ in want if kind == "entry"]
+    assert moved > 10, moved
 
 
 def test_cpus(w):
