@@ -74,6 +74,32 @@ def test_date(w):
             assert len(at) == 1 and begin - .001 <= at[0] <= end + .001, (begin, at, end)
 
 
+def overrun(folder):
+    """The CPUs of an instance of the kernel's whose records were overwritten."""
+    return {cpu for cpu in range(os.cpu_count()) if not re.search(r"^overrun: 0$", read(folder, f"per_cpu/cpu{cpu}/stats"), re.M)}
+
+
+def test_kernel_overrun(w):
+    """Where records were overwritten extract -k has all that are left, and trace-cmd says where some are lost."""
+    need("trace-cmd")
+    with cli_test.kernel_alone(), instance(w) as (name, folder):
+        write("100", folder, "buffer_size_kb")
+        with open(folder + "/trace_marker", "wb", buffering=0) as f:
+            for _ in range(3000):
+                f.write(b"x" * 80)
+        write("0", folder, "tracing_on")
+        shown = [l for l in read(folder, "trace").splitlines() if not l.startswith("#")]
+        lost = overrun(folder)
+        assert lost and shown
+        w.run("extract", "-k", "-B", name, "-o", "lost.dat")
+        # a record behind lost ones has a line above it, which has the buffer's name for both
+        above = r"CPU:(\d+) \[(?:\d+ )?EVENTS DROPPED\]\n"
+        text = trace_cmd(w, "report", "-N", "lost.dat")
+        assert {int(cpu) for cpu in re.findall(rf"^ *{name}: " + above, text, re.M)} == lost, lost
+        ours = [l for l in re.sub(above, "", text).splitlines() if l.lstrip().startswith(name + ":")]
+        assert [f"{t:.6f}" for t in stamps(ours)] == [f"{t:.6f}" for t in stamps(shown)], (len(ours), len(shown))
+
+
 def test_kernel(w):
     """Like trace-cmd extract, it has each record of the named buffers once. No setting changes."""
     need("trace-cmd")
