@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of the program that may not be there: a load of ours would be a SIGSEGV. */
+/* Reads memory of the program that may not be mapped, where a plain load could raise SIGSEGV. */
 #ifndef VESTIGE_ARCH_READ_MEMORY_H
 #define VESTIGE_ARCH_READ_MEMORY_H
 
 #include "engine/arch/sys.h"
 
 /*
- * sys_read_memory() - copy @bytes at @from to @to. @tid: a thread of the process. One system call;
- * any context. Return: the number of bytes, fewer if a page cannot be read; -errno: none, -EFAULT.
+ * sys_read_memory() - copy @bytes at @from to @to, by one system call. @tid: a thread of the
+ * process. Any context.
+ * Return: the number of bytes copied, fewer than @bytes if a page cannot be read; -EFAULT: none
+ * could be read; another -errno of process_vm_readv().
  */
 static inline long sys_read_memory(int tid, uint64_t from, void *to, size_t bytes)
 {

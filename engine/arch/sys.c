@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sys.h. Owns the record of each thread's rights; core/sandbox.c changes it. fork: the child
- * has its parent's filter and the same rights. Tests: tests/engine/fire/sandbox.
+ * See sys.h. Owns the variables that say which threads may make system calls for the engine;
+ * core/sandbox.c sets them. fork: the child has its parent's filter and the same rights. Tests:
+ * tests/engine/fire/sandbox.
  */
 #include "engine/arch/sys.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * System calls without libc: no errno, no cancellation point, nothing that the program may have
- * interposed. Each returns the kernel's result, -errno on failure. A thread that may make none of
- * ours (sys_is_forbidden()) gets -EPERM, without a call.
+ * interposed. Any context. A function returns the kernel's result, -errno on failure, unless its
+ * comment says otherwise. In a thread that may make no system call for the engine
+ * (sys_is_forbidden()), no call is made, and the result is -EPERM.
  */
 #ifndef VESTIGE_ARCH_SYS_H
 #define VESTIGE_ARCH_SYS_H
@@ -28,22 +29,23 @@
 #endif
 
 /*
- * The system calls that a thread may make for the engine. Once the program has set a seccomp
- * filter, a system call of ours in a thread under that filter could end the program. The kernel is
- * not asked: core/sandbox.c sees the program's calls.
+ * Whether a thread may make system calls for the engine. Once the program has set a seccomp filter,
+ * a system call of the engine in a thread under that filter could end the program. core/sandbox.c
+ * learns of a filter from the program's own calls; the kernel is not asked.
  */
 enum sys_rights {
-	SYS_UNKNOWN,   /* a thread whose start we have not seen: forbidden when any thread is */
-	SYS_FREE,      /* forbidden when all are */
-	SYS_FORBIDDEN, /* it, or the thread that made it, has set a filter */
-	SYS_OURS,      /* the agent */
+	SYS_UNKNOWN,   /* its start was not seen: no calls once any thread is forbidden */
+	SYS_FREE,      /* no calls once all threads are forbidden (SYS_ALL) */
+	SYS_FORBIDDEN, /* it, or the thread that made it, has set a filter: no calls */
+	SYS_OURS,      /* the agent: calls always */
 };
 extern __thread enum sys_rights sys_rights __attribute__((tls_model("initial-exec")));
 
 #define SYS_ALL 0x80000000u
-extern uint32_t sys_nr_forbidden; /* threads; or with SYS_ALL: a filter holds for all */
+/* The number of forbidden threads; with the bit SYS_ALL: a filter holds for all threads. */
+extern uint32_t sys_nr_forbidden;
 
-/* Whether the calling thread may make no system call of ours. Any context. */
+/* Whether the calling thread may make no system call for the engine. Any context. */
 static inline int sys_is_forbidden(void)
 {
 	uint32_t nr = load_relaxed(&sys_nr_forbidden);
@@ -71,11 +73,11 @@ static inline int sys_close(int fd)
 	return (int)arch_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-/* An entry that sys_getdents() puts into a buffer; it is `bytes` long. */
+/* One entry in the buffer of sys_getdents() (the kernel's struct linux_dirent64). */
 struct sys_dirent {
 	uint64_t ino;
 	int64_t off;
-	uint16_t bytes;
+	uint16_t bytes; /* of this entry */
 	uint8_t type;
 	char name[];
 };
@@ -85,7 +87,7 @@ static inline long sys_getdents(int fd, void *buf, size_t n)
 	return arch_syscall(SYS_getdents64, fd, (long)buf, (long)n, 0, 0, 0);
 }
 
-/* To the beginning of a file or folder. */
+/* Set the offset to the beginning of a file or folder. */
 static inline void sys_rewind(int fd)
 {
 	arch_syscall(SYS_lseek, fd, 0, 0 /* SEEK_SET */, 0, 0, 0);
@@ -106,7 +108,7 @@ static inline long sys_pread(int fd, void *buf, size_t n, uint64_t offset)
 	return arch_syscall(SYS_pread64, fd, (long)buf, (long)n, (long)offset, 0, 0);
 }
 
-/* -EEXIST: there is a file of the new name. */
+/* Rename; -EEXIST: a file @to exists, and nothing is changed. */
 static inline int sys_rename_new(const char *from, const char *to)
 {
 	return (int)arch_syscall(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to,
@@ -160,7 +162,7 @@ static inline long sys_mmap(void *addr, size_t n, int prot, int flags, int fd, u
 	return arch_syscall(SYS_mmap, (long)addr, (long)n, prot, flags, fd, (long)offset);
 }
 
-/* Memory of this process alone, zero, whole pages. Return: NULL: there is none. */
+/* Private memory, zero, rounded up to whole pages. Return: its address; NULL: out of memory. */
 static inline void *sys_map_anon(size_t bytes)
 {
 	long p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -168,7 +170,10 @@ static inline void *sys_map_anon(size_t bytes)
 	return sys_failed(p) ? NULL : (void *)p;
 }
 
-/* The same for a table with room for more than will be used: memory comes with the first store. */
+/*
+ * The same for a table of which most may never be used: the kernel reserves no swap for it
+ * (MAP_NORESERVE).
+ */
 static inline void *sys_map_table(size_t bytes)
 {
 	long p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -178,8 +183,8 @@ static inline void *sys_map_table(size_t bytes)
 }
 
 /*
- * sys_map_table_once() - map the table of @bytes to which the pointer *@table leads, unless it is
- * mapped. One thread at a time; other threads may read the pointer meanwhile.
+ * sys_map_table_once() - if the pointer *@table is NULL, set it to a new table of @bytes. Only one
+ * thread at a time may call this; other threads may read the pointer meanwhile.
  * Return: 0; -ENOMEM.
  */
 #define sys_map_table_once(table, bytes)                                                           \
@@ -205,8 +210,8 @@ static inline int sys_madvise(void *addr, size_t n, int advice)
 }
 
 /*
- * sys_empty_table() - a table of @bytes, all zero: @table, emptied, or a new one if @table is NULL.
- * Return: the table; NULL: there is no memory for a new one.
+ * sys_empty_table() - clear @table, @bytes long, or map a new one if @table is NULL.
+ * Return: the table; NULL: out of memory.
  */
 static inline void *sys_empty_table(void *table, size_t bytes)
 {
@@ -216,7 +221,7 @@ static inline void *sys_empty_table(void *table, size_t bytes)
 	return table;
 }
 
-/* @state: one byte a page. Return: 0; -ENOMEM where nothing is mapped. */
+/* @state: gets one byte for each page. Return: 0; -ENOMEM: some page is not mapped. */
 static inline int sys_mincore(void *addr, size_t n, uint8_t *state)
 {
 	return (int)arch_syscall(SYS_mincore, (long)addr, (long)n, (long)state, 0, 0, 0);
@@ -224,7 +229,7 @@ static inline int sys_mincore(void *addr, size_t n, uint8_t *state)
 
 /*
  * Block the signals of @mask and no others; UINT64_MAX: all. Return: the signals that were blocked
- * before.
+ * before; 0 if the call failed.
  */
 static inline uint64_t sys_set_signals(uint64_t mask)
 {
@@ -235,7 +240,7 @@ static inline uint64_t sys_set_signals(uint64_t mask)
 	return before;
 }
 
-/* Less than a second. */
+/* @ns: 0 .. 999999999. */
 static inline void sys_sleep_ns(long ns)
 {
 	const long time[2] = {0, ns};
@@ -244,8 +249,8 @@ static inline void sys_sleep_ns(long ns)
 }
 
 /*
- * Block the signals of @mask, too. Return: the signals that were blocked before, for
- * sys_set_signals().
+ * Block the signals of @mask in addition to those already blocked. Return: the signals that were
+ * blocked before, for sys_set_signals(); 0 if the call failed.
  */
 static inline uint64_t sys_put_off_signals(uint64_t mask)
 {
@@ -255,7 +260,7 @@ static inline uint64_t sys_put_off_signals(uint64_t mask)
 	return before;
 }
 
-/* CLOCK_MONOTONIC; 0 where the thread may not ask. */
+/* CLOCK_MONOTONIC in ns; 0 in a thread that may make no system call. */
 static inline uint64_t sys_now_ns(void)
 {
 	int64_t time[2] = {0, 0};
@@ -265,8 +270,8 @@ static inline uint64_t sys_now_ns(void)
 }
 
 /*
- * sys_thread_clock() - the number of the CPU clock of the process's thread @tid, for
- * clock_gettime() and timer_create(): the kernel's CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED.
+ * sys_thread_clock() - the clockid_t of the CPU time of thread @tid, for clock_gettime() and
+ * timer_create(): the kernel's CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED. @tid: of this process.
  */
 static inline int sys_thread_clock(int tid)
 {
@@ -279,13 +284,13 @@ static inline int sys_gettid(void)
 }
 
 /*
- * sys_own_tid() - the calling thread's id. A thread that may make no system call takes it from
- * libc's memory. Any context.
- * Return: the id; 0: not known.
+ * sys_own_tid() - the calling thread's id: by gettid(), or from libc's memory in a thread that may
+ * make no system call. Any context.
+ * Return: the id; 0: it may make no system call, and sys_tid_at is not known.
  */
 int sys_own_tid(void);
 
-/* Where libc keeps the id: bytes from the thread pointer. Not before this is known. 0: nowhere. */
+/* Where libc keeps a thread's id: offset in bytes from the thread pointer. 0: not known (yet). */
 extern ptrdiff_t sys_tid_at;
 
 static inline int sys_getpid(void)
@@ -298,7 +303,7 @@ static inline unsigned int sys_geteuid(void)
 	return (unsigned int)arch_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0);
 }
 
-/* @comm: 16 bytes. */
+/* @comm: gets the calling thread's name; 16 bytes. */
 static inline void sys_get_comm(char *comm)
 {
 	arch_syscall(SYS_prctl, 16 /* PR_GET_NAME */, (long)comm, 0, 0, 0, 0);
@@ -311,8 +316,8 @@ static inline int sys_membarrier(int cmd)
 }
 
 /*
- * sys_back() - make sure that a mapped range has memory behind it, so that no store can raise
- * SIGBUS. Return: 0; -EFAULT when the file system is full; -EINVAL before Linux 5.14.
+ * sys_back() - allocate the memory of a mapped range now, so that no later store raises SIGBUS.
+ * Return: 0; -EFAULT: the file system is full; -EINVAL before Linux 5.14.
  */
 static inline int sys_back(void *addr, size_t n)
 {

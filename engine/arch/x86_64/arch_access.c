@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See arch_access.h. The instruction is copied with its operand in memory replaced by one through a
- * register that it has no other use for. With up to 8 bytes the copy works on a word of ours: its
- * value is read from memory in one access and stored in one access. An instruction that does both
- * is tried again until no other thread wrote in between. So the reported values are exactly what
- * the program read and wrote. A wider instruction works on the memory itself, and the reported
- * value is what was there before it or after it.
+ * See arch_access.h. The instruction is copied. In the copy, the operand in memory is addressed by
+ * a register that the instruction does not use.
  *
- * A copy depends on its bytes alone, and stays: the memory of all of them is readable and
- * executable, and written through /proc/self/mem. It runs on registers of the handler's context;
- * those of vectors are loaded from it and stored there. Instructions that are repeated are done one
- * by one, MAX_REPEATS in a handler at most.
+ * An operand of 1, 2, 4 or 8 bytes: the copy works on a word on the handler's stack. The word's
+ * value is read from memory in one access and written to memory in one access. If the instruction
+ * reads and writes, it is repeated until no other thread wrote in between. So the reported values
+ * are exactly what the program read and wrote. Any other operand: the copy works on the memory
+ * itself. The reported values are what was there before it (a read) or after it (a write).
+ *
+ * A copy depends only on its bytes. It is never freed, and it is used again for equal bytes. The
+ * memory of the copies is mapped readable and executable; it is written through /proc/self/mem. A
+ * copy runs on the registers of the handler's context; the vector registers are loaded from the
+ * context and saved to it. The repetitions of a string instruction (rep) are done one by one, at
+ * most MAX_REPEATS in one handler.
  *
  * fork: the child has the copies that were complete. Tests: tests/engine/tracers/mmiotrace.
  */
@@ -42,7 +45,7 @@ enum { COPY_EMPTY, COPY_WRITING, COPY_READY };
 static uint8_t *copies;
 static uint8_t copy_states[NR_COPIES];
 
-/* The numbers that instructions have for registers. */
+/* The registers in ucontext, by their numbers in instructions. */
 static const uint8_t context_reg[NR_REGS] = {
 	REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 	REG_R8,	 REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
@@ -67,7 +70,7 @@ int arch_access_recover(void *context, uint64_t address)
 	const uint64_t ip = (uint64_t)regs[REG_RIP];
 
 	if (copies && ip - (uint64_t)copies < (uint64_t)COPY_BYTES * NR_COPIES) {
-		/* the word of the stack pointer is not used otherwise */
+		/* the address is passed in the word of the stack pointer, which has no other use */
 		(*(uint64_t **)(regs[REG_RSP] + REGS_AT))[SP] = address;
 		regs[REG_RIP] = (greg_t)(uintptr_t)arch_access_fail;
 		return 1;
@@ -80,7 +83,10 @@ int arch_access_recover(void *context, uint64_t address)
 	return 0;
 }
 
-/* A copy of these bytes and the jump behind them. NULL: there is none, and no room or no way. */
+/*
+ * A copy of the @n bytes at @code, followed by the jump to TAIL_AT: an earlier one, or a new one.
+ * NULL: the table is full, or the copy could not be written.
+ */
 static const uint8_t *get_copy(const uint8_t *code, uint32_t n)
 {
 	uint8_t bytes[COPY_BYTES] = {0};
@@ -145,13 +151,13 @@ void arch_access_fork(void)
 			copy_states[i] = COPY_EMPTY;
 }
 
-/* The registers that the instruction names, with the bits of a vector prefix. */
+/* The number of modrm's register, with the bit of a rex prefix. */
 static uint32_t reg_of(const struct access *a)
 {
 	return (a->in.modrm >> 3 & 7) | (a->in.rex & 4 ? 8 : 0);
 }
 
-/* The bits of the operand's base and index; a vector prefix has them inverted. */
+/* The fourth bits of the operand's base and index, as 8 or 0; VEX and EVEX have them inverted. */
 static void extensions(const struct access *a, uint32_t *base, uint32_t *index)
 {
 	const uint8_t *first = a->code + a->o.first;
@@ -190,14 +196,17 @@ static uint64_t address_of(const struct access *a)
 		at = a->regs[rm | base_bit];
 	}
 	at += (uint64_t)(int64_t)disp;
-	/* a pop's address is with the stack pointer as it is behind it */
+	/* pop computes its address with the stack pointer as it is after the pop */
 	if (a->o.how == OPERAND_POP && a->in.sib_at && (a->code[a->in.sib_at] & 7) == SP &&
 	    !base_bit)
 		at += 8;
 	return a->in.address32 ? (uint32_t)at : at;
 }
 
-/* A register that the instruction does not use; all can be named without a prefix. */
+/*
+ * A register that is neither @not nor used by the instruction. The four can be a base without a
+ * prefix or a SIB byte.
+ */
 static uint32_t spare(const struct access *a, uint32_t not )
 {
 	static const uint8_t regs[] = {7, 6, 3, 5};
@@ -210,8 +219,8 @@ static uint32_t spare(const struct access *a, uint32_t not )
 }
 
 /*
- * The instruction with its operand at the address in register @at, and @sp in the place of the
- * stack pointer. Return: its bytes.
+ * The instruction with its operand at the address in register @at. @sp: the register that replaces
+ * the stack pointer as modrm's register; NR_REGS: none. Return: the length in bytes.
  */
 static uint32_t rewrite(const struct access *a, uint32_t at, uint32_t sp, uint8_t *out)
 {
@@ -287,7 +296,7 @@ static void note(struct access *a, uint64_t at, uint32_t bytes, int is_write, ui
 	a->u->note(a->u, at, bytes, is_write, value, a->pc);
 }
 
-/* Of memory itself, by words. */
+/* Report an access of any size, in words of at most 8 bytes. */
 static void note_wide(struct access *a, uint64_t at, const uint8_t *from, uint32_t bytes,
 		      int is_write)
 {
@@ -315,7 +324,10 @@ static int exchange(uint8_t *at, uint64_t was, uint64_t now, uint32_t bytes)
 	}
 }
 
-/* On a word of ours. @distance: from the operand's own address to the one that is accessed. */
+/*
+ * Run the copy on a word of ours. @distance: in bytes from the address of the operand to the one
+ * that is accessed (bit_distance()).
+ */
 static int do_word(struct access *a, const uint8_t *copy, uint32_t reg, uint32_t sp, uint64_t at,
 		   uint8_t *real, uint64_t distance)
 {
@@ -357,6 +369,7 @@ static int do_word(struct access *a, const uint8_t *copy, uint32_t reg, uint32_t
 	return 0;
 }
 
+/* Run the copy on the memory itself. */
 static int do_wide(struct access *a, const uint8_t *copy, uint32_t reg, uint32_t sp, uint64_t at,
 		   uint8_t *real)
 {
@@ -384,7 +397,10 @@ static int do_wide(struct access *a, const uint8_t *copy, uint32_t reg, uint32_t
 	return 0;
 }
 
-/* How far from its address an operand of bits lies by the register. */
+/*
+ * bt and its kind: the distance in bytes from the operand's address to the word that has the bit
+ * of the register's number. 0 for other instructions.
+ */
 static uint64_t bit_distance(const struct access *a)
 {
 	int64_t bit;
@@ -438,7 +454,7 @@ static int do_plain(struct access *a)
 	return 0;
 }
 
-/* push, pop, calls and jumps: the stack is the program's own. */
+/* push, pop, call and jump with an operand in memory; the stack is the program's. */
 static int do_stack(struct access *a)
 {
 	const uint64_t at = address_of(a);
@@ -473,7 +489,10 @@ static int do_stack(struct access *a)
 	return 0;
 }
 
-/* One of a string's: 6 and 7 are the registers of source and destination. */
+/*
+ * One repetition of a string instruction. Registers 6 and 7 (rsi, rdi) point to the source and the
+ * destination. *@watched: whether one of them is watched memory; if not, nothing is done.
+ */
 static int do_element(struct access *a, const uint8_t *copy, int *watched)
 {
 	const uint8_t op = a->in.opcode & 0xfe;
@@ -523,7 +542,10 @@ static int do_element(struct access *a, const uint8_t *copy, int *watched)
 
 static void finish(struct access *a, uint64_t behind);
 
-/* The rest is done when the program gets back to the instruction. */
+/*
+ * If repetitions are left, the program executes the instruction again after the handler, and does
+ * them then.
+ */
 static int do_string(struct access *a)
 {
 	const uint8_t op = a->in.opcode & 0xfe;
@@ -559,7 +581,7 @@ static int do_string(struct access *a)
 		return err;
 	if (!nr && a->regs[1])
 		return -EOPNOTSUPP;
-	/* repetitions that were done stay; the rest begins anew */
+	/* registers show the repetitions that were done; if some are left, ip does not move */
 	finish(a, a->regs[1] ? 0 : a->in.bytes);
 	return 0;
 }
@@ -602,7 +624,7 @@ int arch_access_do(void *context, struct arch_access_user *u)
 		a.regs[i] = (uint64_t)a.context[context_reg[i]];
 	a.regs[FLAGS] = (uint64_t)a.context[REG_EFL];
 	a.pc = (uint64_t)a.context[REG_RIP];
-	/* code that ran can be read to its end; the page behind it may not be mapped */
+	/* the instruction ran, so it is readable; the page after it may not be mapped */
 	for (i = 0; i < INSN_MAX_BYTES; i++) {
 		uint64_t byte;
 

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See arch_access_run.h. A copy's stack pointer is at 17 words of registers and flags, the copy's
- * address and TAIL_AT; above them are what was pushed. No state. Tests:
- * tests/engine/tracers/mmiotrace.
+ * See arch_access_run.h. While a copy runs, there is above its stack pointer, by offset in bytes:
+ *
+ *	0	16 registers by number, and flags: 17 words
+ *	136	the copy's address
+ *	144	TAIL_AT: the address of arch_access_tail
+ *	152	REGS_AT: @regs, @state, @states
+ *	176	the caller's registers
+ *
+ * No state. Tests: tests/engine/tracers/mmiotrace.
  */
 #include "arch_access_run.h"
 

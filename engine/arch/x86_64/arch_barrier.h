@@ -23,7 +23,8 @@ static inline void arch_relax(void)
 }
 
 /*
- * Add, and return what was there: one instruction, so whole for the thread's own signal handlers.
+ * Add @v. Return: the value before. One instruction without a lock prefix: atomic only towards the
+ * thread's own signal handlers.
  */
 static inline uint64_t arch_local_fetch_add(uint64_t *p, uint64_t v)
 {
@@ -32,8 +33,8 @@ static inline uint64_t arch_local_fetch_add(uint64_t *p, uint64_t v)
 }
 
 /*
- * Store @to if *@p is @from: whole for the thread's own signal handlers alone. Return whether it
- * was.
+ * Store @to if *@p is @from. Atomic only towards the thread's own signal handlers. Return: whether
+ * it was stored.
  */
 static inline int arch_local_compare_and_store(uint64_t *p, uint64_t from, uint64_t to)
 {
@@ -46,7 +47,7 @@ static inline int arch_local_compare_and_store(uint64_t *p, uint64_t from, uint6
 	return was;
 }
 
-/* Store @to if *@p is @from. Return whether it was. */
+/* Store @to if *@p is @from. Return: whether it was stored. */
 #define compare_and_store(p, from, to)                                                             \
 	({                                                                                         \
 		__typeof__(*(p)) cas_expected = (from);                                            \
@@ -54,7 +55,7 @@ static inline int arch_local_compare_and_store(uint64_t *p, uint64_t from, uint6
 					    __ATOMIC_RELAXED);                                     \
 	})
 
-/* Store @to unless *@p is as great. Return whether it was stored. Orders nothing. */
+/* Store @to if it is greater than *@p. Return: whether it was stored. No ordering. */
 #define store_greater(p, to)                                                                       \
 	({                                                                                         \
 		__typeof__(*(p)) greater_to = (to), greater_was = load_relaxed(p);                 \

@@ -7,7 +7,7 @@
 
 #include "arch_cpuid.h"
 
-/* Unordered, as in the hooks: about 11 ns under a hypervisor, and that is the cost of a record. */
+/* Unordered, for the hooks. About 11 ns under a hypervisor, which is most of a record's cost. */
 static inline uint64_t arch_clock_read(void)
 {
 	uint32_t lo, hi;
@@ -16,7 +16,7 @@ static inline uint64_t arch_clock_read(void)
 	return (uint64_t)hi << 32 | lo;
 }
 
-/* Ordered after all that came before: for calibration. */
+/* Ordered after all earlier instructions: for calibration. */
 static inline uint64_t arch_clock_read_ordered(void)
 {
 	__asm__ volatile("lfence" ::: "memory");
@@ -29,7 +29,7 @@ static inline int arch_clock_invariant(void)
 	return arch_cpuid(0x80000007).d >> 8 & 1;
 }
 
-/* The name that /sys's current_clocksource has when the kernel itself trusts the counter. */
+/* The text of /sys/.../current_clocksource where the kernel itself uses the counter. */
 #define ARCH_CLOCKSOURCE "tsc"
 
 #endif

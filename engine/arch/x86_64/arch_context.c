@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See arch_context.h. The kernel puts this on the stack for a handler, upwards: the address that
- * the handler returns to, struct ucontext, siginfo; the extended state of the processor is where
- * ucontext says, its size in its own words 464 to 471. No state. Tests: tests/engine/fire/crash.
+ * See arch_context.h. The kernel puts this on the stack for a handler, upwards: the address to
+ * which the handler returns, struct ucontext, siginfo. The extended state of the processor is where
+ * ucontext's fpregs points; its bytes 464 to 471 are a magic number and its size. No state. Tests:
+ * tests/engine/fire/crash.
  */
 #include "arch_context.h"
 
@@ -105,7 +106,7 @@ uint64_t arch_signal_copy(uint64_t top, size_t room, siginfo_t **info, void **co
 	}
 	if (top - state + bytes + 16 > room)
 		return 0;
-	/* as at a call: the address that is returned to lies 8 below a multiple of 16 */
+	/* as after a call: the return address is 8 bytes below a multiple of 16 */
 	frame = ((state - bytes) & ~UINT64_C(15)) - 8;
 	memcpy((void *)frame, from, bytes);
 	copy = (ucontext_t *)(frame + 8);
@@ -171,7 +172,7 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size arch_guarded, . - arch_guarded\n");
 
-/* rbp is not to be used as a frame's on the way back: the stack's own words are popped. */
+/* The code from here on needs the stack pointer alone: it pops all registers, rbp too. */
 extern const uint8_t arch_guard_end[] __attribute__((visibility("hidden")));
 
 void arch_guard_leave(uint64_t *guard, void *context)

@@ -9,7 +9,7 @@ struct arch_cpuid {
 	uint32_t a, b, c, d;
 };
 
-/* CPUID leaf @leaf, subleaf 0; all zero where the processor has no such leaf. */
+/* CPUID leaf @leaf, subleaf 0. All zero if the processor does not have the leaf. Any context. */
 static inline struct arch_cpuid arch_cpuid(uint32_t leaf)
 {
 	struct arch_cpuid r = {.a = leaf & 0x80000000}, none = {0};

@@ -2,13 +2,14 @@
 /*
  * See arch_late.h. Two kinds of NOPs:
  *
- * 	90 90 90 90 90 a byte each (gcc). A thread may continue at any of these bytes, and from
- * 	there on the rest must do nothing. So each byte is a whole instruction that changes at most
- * 	flags (dead where a function begins), or a prefix without effect.
- *	0f 1f 44 xx xx	one instruction (clang, gcc's -mnop-mcount): no thread is within it. Its last
- *			two bytes are an address that a NOP does not use, so they are free. Longer
- *			NOPs (0f 1f 80, 0f 1f 84) have more such bytes. What is behind the site
- *			becomes a NOP of its own; prefixes before it become NOPs one by one.
+ *	90 90 90 90 90	one instruction a byte (gcc). A thread may continue at any of these bytes,
+ *			and from there on the rest must do nothing. So each byte of the
+ *			displacement is a whole instruction that changes at most flags (dead where a
+ *			function begins), or a prefix without effect.
+ *	0f 1f 44 xx xx	one instruction (clang, gcc's -mnop-mcount): no thread is within it. The
+ *			last two bytes are part of an address that a NOP does not use, so they are
+ *			free. Longer NOPs (0f 1f 80, 0f 1f 84) have more such bytes. The bytes after
+ *			the site become one NOP; each prefix before the site becomes a NOP.
  *
  * The encodings are from the AMD and Intel manuals. Tests: tests/unit/test_engine_base.c.
  */
@@ -81,7 +82,10 @@ int arch_late_read(const uint8_t *p, uint32_t n, struct arch_late *late)
 	return 0;
 }
 
-/* The least value from @from on that the @i-th byte may have; 256: none. */
+/*
+ * The least value that the @i-th byte of the displacement may have and that is @from or more; 256:
+ * none.
+ */
 static uint32_t next_byte(const struct arch_late *late, uint32_t i, uint32_t from)
 {
 	uint32_t k, low;
@@ -103,14 +107,14 @@ int arch_late_byte(const struct arch_late *late, uint32_t i, uint8_t value)
 	return next_byte(late, i, value) == value;
 }
 
-/* The least displacement from @from on. Return: whether there is one. */
+/* The least possible displacement that is @from or more, unsigned. Return: whether there is one. */
 static int next_disp(const struct arch_late *late, uint32_t from, uint32_t *disp)
 {
 	uint32_t byte[4], i, k;
 
 	for (i = 4; i--;)
 		byte[i] = from >> (8 * i) & 0xff;
-	/* the highest byte that has to grow makes all below it as small as they can be */
+	/* the highest byte that must grow: all bytes below it get their least values */
 	for (i = 4; i--;) {
 		uint32_t next = next_byte(late, i, byte[i]);
 

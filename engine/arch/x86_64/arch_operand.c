@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See arch_operand.h. Widths are from Intel's manual, volume 2. An instruction that is not named
- * here has the width of its vectors; without vectors it is refused. A masked operand counts whole.
- * Tests: tests/engine/tracers/mmiotrace.
+ * See arch_operand.h. Widths are from Intel's manual, volume 2. A vector instruction that is not
+ * listed here has an operand as wide as its vectors. Any other instruction that is not listed is
+ * refused. The width of a masked operand is that of all its elements. Tests:
+ * tests/engine/tracers/mmiotrace.
  */
 #include "arch_operand.h"
 
@@ -152,7 +153,9 @@ static int read_one(struct operand *o, const struct insn *in, int writes)
 	}
 }
 
-/* Instructions of the map 0f on general registers. Return: 1: it is none of them. */
+/*
+ * Instructions of the map 0f on general registers. Return: 0; -EOPNOTSUPP; 1: it is none of them.
+ */
 static int read_0f(struct operand *o, const struct insn *in)
 {
 	const uint8_t op = in->opcode;
@@ -229,7 +232,7 @@ static uint32_t mask_bytes(const struct vector *v)
 	return v->pp == PP_66 ? v->wide ? 4 : 1 : v->wide ? 8 : 2;
 }
 
-/* Of the map 0f, legacy and with a vector prefix. 0: refused. */
+/* The operand's bytes in the map 0f, legacy and with a vector prefix. 0: refused. */
 static uint32_t vector_0f(const struct insn *in, const struct vector *v, int vex)
 {
 	const uint8_t op = in->opcode;
@@ -294,7 +297,7 @@ static uint32_t vector_0f(const struct insn *in, const struct vector *v, int vex
 		if (op < 0x10 || (op >= 0x18 && op < 0x28) || (op >= 0x30 && op < 0x50) ||
 		    (op >= 0x80 && op < 0xc2) || (op >= 0xc7 && op < 0xd0))
 			return 0;
-		/* what reads 8 bytes with the prefixes of MMX, 16 or more with the others */
+		/* MMX (no prefix) accesses 8 bytes; SSE and AVX the whole vector */
 		return v->pp == PP_NONE && op >= 0x60 && !vex && op != 0xc6 ? 8 : v->bytes;
 	}
 }
@@ -346,7 +349,7 @@ static uint32_t vector_0f38(const struct insn *in, const struct vector *v, int v
 	case 0x8b:
 	case 0xc6:
 	case 0xc7:
-		return 0; /* as many as a mask has; prefetches of gathers */
+		return 0; /* compress, expand: a mask gives the width; prefetches of gathers */
 	default:
 		if (op >= 0xf0)
 			return vex == OPERAND_VEX && op != 0xf4 ? by_w(v) : 0;
@@ -400,7 +403,7 @@ static uint32_t pp_of(const struct insn *in)
 	return in->rep == 0xf3 ? PP_F3 : in->rep == 0xf2 ? PP_F2 : in->operand16 ? PP_66 : PP_NONE;
 }
 
-/* The fields of VEX and EVEX. @p: their first byte. */
+/* The fields of VEX and EVEX. @code: the instruction. Return: 0; -EOPNOTSUPP. */
 static int read_payload(struct vector *v, struct operand *o, const struct insn *in,
 			const uint8_t *code)
 {

@@ -72,7 +72,7 @@ void arch_make_nops(uint8_t *bytes, uint32_t n)
 void arch_make_off(uint8_t *bytes, const uint8_t *on, uint32_t n)
 {
 	if (n == ARCH_SITE_FULL)
-		*bytes++ = 0x40; /* a REX prefix that says nothing */
+		*bytes++ = 0x40; /* a REX prefix without effect */
 	*bytes++ = 0xa9;
 	memcpy(bytes, on + n - 4, 4);
 }

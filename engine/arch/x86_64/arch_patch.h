@@ -39,18 +39,21 @@ static inline int arch_may_be_site(uint8_t first)
 /* The length of the NOP at @p, of which @n bytes may be read; 0 if there is another instruction. */
 uint32_t arch_nop_length(const uint8_t *p, uint64_t n);
 
-/* The number of bytes from @p on that are NOPs, of any length; at most @n are read. */
+/*
+ * The number of bytes from @p on that are NOPs, of any length. At most @n are read, and no NOP that
+ * begins at 64 or more.
+ */
 uint32_t arch_nop_bytes(const uint8_t *p, uint64_t n);
 
 /*
- * arch_make_off() - the form of a site while it is off: `test $imm32, %eax` of the same length,
- * with the displacement of @on for its immediate. @n: 5 or 6.
+ * arch_make_off() - the form of a site while it is off: `test $imm32, %eax` of the same length. Its
+ * immediate is the displacement of @on. @n: 5 or 6.
  */
 void arch_make_off(uint8_t *bytes, const uint8_t *on, uint32_t n);
 
 /*
- * A place of a static branch: ARCH_JUMP_BYTES, a jump when it is on, and a test of a constant, of
- * which the jump's displacement is the constant, when it is off. They differ in the first byte.
+ * The site of a static branch (jump label) has ARCH_JUMP_BYTES. On: a jump. Off: `test $imm32,
+ * %eax`, where imm32 is the jump's displacement. Only the first byte differs.
  */
 #define ARCH_BRANCH_ON	0xe9
 #define ARCH_BRANCH_OFF 0xa9
@@ -60,7 +63,7 @@ static inline int arch_branch_is(const uint8_t *p, int on)
 	return *p == (on ? ARCH_BRANCH_ON : ARCH_BRANCH_OFF);
 }
 
-/* One store: a thread executes one or the other. */
+/* One store: another thread executes either the old or the new instruction. */
 static inline void arch_branch_set(uint8_t *p, int on)
 {
 	*(volatile uint8_t *)p = on ? ARCH_BRANCH_ON : ARCH_BRANCH_OFF;
@@ -69,19 +72,19 @@ static inline void arch_branch_set(uint8_t *p, int on)
 #define arch_one_nop ((uint8_t)0x90)
 
 /*
- * arch_make_nops() - as few NOPs as fill the bytes.
+ * arch_make_nops() - fill @n bytes with as few NOPs as possible.
  * @n: 1 .. 64.
  */
 void arch_make_nops(uint8_t *bytes, uint32_t n);
 
 /*
  * arch_make_site() - a site that is on.
- * @n: 6: it goes through the slot at @disp; 5: to the island at @disp, from the site's end.
- * @jump: it jumps there; else it calls.
+ * @n: 6: through the slot at @disp; 5: to the island at @disp. @disp: in bytes from the site's end.
+ * @jump: it jumps; else it calls.
  */
 void arch_make_site(uint8_t *bytes, uint32_t n, int jump, int32_t disp);
 
-/* Whether at @p a function returns at once, with padding behind it: a jump has room there. */
+/* Whether the function at @p is a single return with padding after it, so that a jump has room. */
 int arch_is_padded_return(const uint8_t *p);
 
 /* A call that a compiler made. */
@@ -98,58 +101,65 @@ static inline int arch_may_be_call(uint8_t first)
 }
 
 /*
- * arch_read_call() - take apart the call at @p, of which @n bytes may be read: direct (the linker
- * may have put a prefix before it) or through a word relative to the instruction. Return: 1, or 0
- * if there is something else.
+ * arch_read_call() - decode the call at @p, where @n bytes may be read. The call is direct (the
+ * linker may have put a prefix before it) or through a word relative to the instruction.
+ * Return: 1; 0: it is another instruction.
  */
 int arch_read_call(const uint8_t *p, uint64_t n, struct arch_call *call);
 
 /*
- * In GNU C's nested functions gcc saves r10 around the call of __fentry__. Whether it does so
- * around the @bytes of a call at @p; then it takes ARCH_SAVED_BYTES before the call and behind it.
+ * In nested functions of GNU C, gcc saves r10 around the call of __fentry__: it pushes r10 before
+ * the call and pops it after, each in ARCH_SAVED_BYTES. arch_is_saved_around() - whether it does so
+ * around the call of @bytes at @p.
  */
 int arch_is_saved_around(const uint8_t *p, uint32_t bytes);
 #define ARCH_SAVED_BYTES 2u
 
-/* The address of the word through which the stub of a PLT at @p jumps; 16 bytes are read. 0: no
- * stub. */
+/*
+ * The address of the word through which the PLT stub at @p jumps. 16 bytes at @p must be readable.
+ * 0: there is no stub.
+ */
 uint64_t arch_stub_slot(const uint8_t *p);
 
 /*
- * Whether code at @p, 16 bytes of which may be read, is the way to the loader's binding of the
- * @index-th slot of an object: what such a slot holds before its first call.
+ * Whether the code at @p leads to the loader, which binds the @index-th word of an object's PLT.
+ * Such a word points to this code before the first call. 16 bytes at @p must be readable.
  */
 int arch_is_unbound(const uint8_t *p, uint32_t index);
 
-/* Whether a jump that arch_jump_target() or arch_jump_through() knows may begin with this byte. */
+/* Whether a jump that arch_jump_target() or arch_jump_through() finds may begin with this byte. */
 static inline int arch_may_be_jump(uint8_t first)
 {
 	return first == 0xe9 || first == 0xff || first == 0xf2;
 }
 
-/* Where a direct jump at @p leads, 5 bytes of which may be read; 0 if there is none. */
+/*
+ * The target of the direct jump at @p, which may have a bnd prefix; 0: there is none. 6 bytes at @p
+ * must be readable.
+ */
 uint64_t arch_jump_target(const uint8_t *p);
 
 /*
- * arch_jump_through() - the address of the pointer through which a jump at @p goes, behind endbr64
- * and a bnd prefix if they are there. @n: bytes that may be read. 0: there is no such jump.
+ * arch_jump_through() - the address of the pointer through which the code at @p jumps. endbr64 and
+ * a bnd prefix may come before the jump. @n: bytes that may be read, 11 or more.
+ * Return: the address; 0: there is no such jump, or @n is less than 11.
  */
 uint64_t arch_jump_through(const uint8_t *p, uint64_t n);
 
-/* A jump of ARCH_JUMP_BYTES; @disp: from its end. */
+/* A jump of ARCH_JUMP_BYTES. @disp: in bytes from its end. */
 void arch_make_jump(uint8_t *bytes, int32_t disp);
 
 /*
- * arch_make_numbered() - ARCH_NUMBERED_BYTES of code, callable: it goes on to the function at
- * @pointer_disp (from the end of the code), which gets @number as its fourth argument; the first
- * three are as they were.
+ * arch_make_numbered() - make a function of ARCH_NUMBERED_BYTES that passes its first three
+ * arguments on, adds @number as the fourth, and jumps through the pointer at @pointer_disp (in
+ * bytes from the end of the code).
  */
 #define ARCH_NUMBERED_BYTES 16u
 void arch_make_numbered(uint8_t *bytes, uint32_t number, int32_t pointer_disp);
 
 /*
- * arch_make_island() - 16 bytes of code and data: a jump through the pointer at @pointer_disp (from
- * the end of the jump, which is 6 bytes behind the island's start), and the word at offset 8.
+ * arch_make_island() - make 16 bytes of code and data: at offset 0 a jump of 6 bytes through the
+ * pointer at @pointer_disp (in bytes from the end of the jump), at offset 8 @word.
  */
 void arch_make_island(uint8_t bytes[16], int32_t pointer_disp, uint64_t word);
 

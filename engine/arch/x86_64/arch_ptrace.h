@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Other threads as ptrace() shows them, and a child that shares the memory. */
+/*
+ * Registers of other threads, by ptrace(), and a child that shares the memory. The system calls are
+ * made whatever the thread's rights (sys.h).
+ */
 #ifndef VESTIGE_ARCH_PTRACE_H
 #define VESTIGE_ARCH_PTRACE_H
 
@@ -15,8 +18,8 @@
 
 /*
  * arch_ptrace_regs() - where a stopped tracee is.
- * @ip: the next instruction. @before: where it goes back to instead, when it is in a system call
- * that begins again; else as @ip. Return: 0 or -errno.
+ * @ip: the next instruction. @before: in a system call, its instruction, because the kernel may
+ * restart it; else the same as @ip. @sp: the stack pointer. Return: 0 or -errno.
  */
 static inline int arch_ptrace_regs(int tid, uint64_t *ip, uint64_t *before, uint64_t *sp)
 {
@@ -30,9 +33,8 @@ static inline int arch_ptrace_regs(int tid, uint64_t *ip, uint64_t *before, uint
 }
 
 /*
- * arch_ptrace_interrupted() - the number of the system call that gives a stopped tracee EINTR when it
- * goes on, or -1. arch_ptrace_again(): it begins again instead, unless a signal's handler runs before: the
- * value by which the kernel does that (ERESTARTNOHAND of linux/errno.h). Return: 0 or -errno.
+ * arch_ptrace_interrupted() - the number of the system call that will return EINTR when the stopped
+ * tracee continues; -1: there is none, or its registers cannot be read.
  */
 static inline long arch_ptrace_interrupted(int tid)
 {
@@ -42,6 +44,10 @@ static inline long arch_ptrace_interrupted(int tid)
 	return err || (int64_t)r.rax != -4 /* EINTR */ ? -1 : (long)r.orig_rax;
 }
 
+/*
+ * arch_ptrace_again() - make that system call restart when the tracee continues, unless a signal
+ * handler runs first: its result becomes ERESTARTNOHAND (linux/errno.h). Return: 0 or -errno.
+ */
 static inline int arch_ptrace_again(int tid)
 {
 	struct user_regs_struct r = {0};
@@ -55,9 +61,10 @@ static inline int arch_ptrace_again(int tid)
 
 /*
  * arch_vfork_call() - call @fn(@arg) in a child that shares the memory and the thread's own data,
- * with descriptors of its own. It stops at @fn's return. The caller waits until then. Its end sends
- * no signal; wait4() with __WALL collects it.
- * @stack: the end of its stack, aligned to 16. All signals are blocked. Return: its id or -errno.
+ * but has its own copy of the descriptors. The child ends when @fn returns; the caller waits until
+ * then. The child's end sends no signal; wait4() with __WALL collects it. The caller has blocked
+ * all signals.
+ * @stack: the end of the child's stack, aligned to 16. Return: the child's id or -errno.
  */
 static inline long arch_vfork_call(void (*fn)(void *), void *arg, void *stack)
 {

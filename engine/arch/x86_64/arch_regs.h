@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about the calling thread that registers hold. */
+/* What registers say about the calling thread. Any context. */
 #ifndef VESTIGE_ARCH_REGS_H
 #define VESTIGE_ARCH_REGS_H
 
@@ -9,8 +9,8 @@
 #include "arch_cpuid.h"
 
 /*
- * The CPU on which the thread runs, without a system call: the kernel keeps it in the limit of
- * GDT entry 15 (selector 0x7b) for its own vdso. May be outdated when it returns.
+ * The CPU on which the thread runs, without a system call: the kernel keeps it in the limit of GDT
+ * entry 15 (selector 0x7b) for its own vdso. The thread may have moved when this returns.
  */
 static inline uint32_t arch_cpu(void)
 {
@@ -21,19 +21,22 @@ static inline uint32_t arch_cpu(void)
 }
 
 /*
- * Whether the processor has rdpid, which gives the same number some twenty times faster than lsl.
+ * Whether the processor has rdpid, which gives the same number about twenty times faster than lsl.
  */
 static inline int arch_has_rdpid(void)
 {
 	return arch_cpuid(7).c >> 22 & 1;
 }
 
-/* Of perf's samples: frame pointer, stack pointer and instruction, in its order. */
+/*
+ * The registers in perf's samples (sample_regs_user): frame, stack and instruction pointer, in
+ * perf's order.
+ */
 #define ARCH_PERF_REGS	  (1u << 6 | 1u << 7 | 1u << 8)
 #define ARCH_NR_PERF_REGS 3u
 enum { ARCH_PERF_FP, ARCH_PERF_SP, ARCH_PERF_IP };
 
-/* From where the thread's own memory is found. */
+/* The thread pointer, to which the offsets of thread-local memory are relative. */
 static inline const char *arch_thread_pointer(void)
 {
 	const char *p;
@@ -42,7 +45,7 @@ static inline const char *arch_thread_pointer(void)
 	return p;
 }
 
-/* The cpu_id of the thread's struct rseq, which lies @offset bytes from the thread pointer. */
+/* The cpu_id of the thread's struct rseq. @offset: its offset in bytes from the thread pointer. */
 static inline int32_t arch_rseq_cpu(ptrdiff_t offset)
 {
 	int32_t cpu;
@@ -51,7 +54,7 @@ static inline int32_t arch_rseq_cpu(ptrdiff_t offset)
 	return cpu;
 }
 
-/* The stack pointer in a glibc jmp_buf, which is rotated and xored with the thread's guard. */
+/* The stack pointer in a glibc jmp_buf, where it is xored with the thread's guard and rotated. */
 static inline uint64_t arch_jump_sp(const uint64_t *jmpbuf)
 {
 	uint64_t sp = jmpbuf[6];
@@ -60,7 +63,7 @@ static inline uint64_t arch_jump_sp(const uint64_t *jmpbuf)
 	return sp;
 }
 
-/* Clear @n 64-bit words: as fast as memory, without a vector register. */
+/* Set @nr 64-bit words to zero, at the speed of memory and without vector registers. */
 static inline void arch_clear(void *p, uint64_t nr)
 {
 	__asm__ volatile("rep stosq" : "+D"(p), "+c"(nr) : "a"(0) : "memory");

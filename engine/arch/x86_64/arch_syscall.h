@@ -2,7 +2,10 @@
 #ifndef VESTIGE_ARCH_SYSCALL_H
 #define VESTIGE_ARCH_SYSCALL_H
 
-/* One system call, whatever the thread's rights (sys.h); the kernel's result, -errno on failure. */
+/*
+ * One system call, without a check of the thread's rights (sys.h). Any context. Return: the
+ * kernel's result, -errno on failure.
+ */
 static inline long arch_raw_syscall(long n, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
