@@ -69,7 +69,7 @@ static int end(struct call_export *x, int err)
 	return err;
 }
 
-/* An error if there is nothing to write: an empty file misleads. */
+/* Fail, because there is nothing to write: an empty file would mislead. */
 static int nothing(const struct view *v)
 {
 	return fail(ENODATA, "no call in '%s' matches the flags", v->path);
@@ -177,7 +177,7 @@ static int begin_part(struct call_export *x)
 	return x->format->begin ? x->format->begin(x) : 0;
 }
 
-/* Return: @err, or 0 or what this fails with. */
+/* End the current file. @err: the result so far, returned if it is not 0. */
 static int end_part(struct call_export *x, int err)
 {
 	if (x->opt->part_bytes && !x->part_path) /* it was not begun */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the formats of calls: the file, the loop from records to calls or to their tree, and
- * the names. A format is one file with two or three functions, and a row in exporter.c.
+ * Code that the formats of calls share: the output file, the loop that makes calls or a tree of
+ * calls from records, and the names. A format is one source file with two or three functions, and a
+ * row in exporter.c.
  *
  * Names are written as the view shows them (--demangle). Times are nanoseconds of the trace's
  * clock, or the clock's units if it does not count nanoseconds.
@@ -21,7 +22,7 @@ struct call_format;
 struct call_export {
 	struct view *v;
 	struct out o;
-	void *own;		  /* of the format */
+	void *own;		  /* the format's data */
 	uint64_t nr;		  /* calls and other records written */
 	const struct record *rec; /* the current record; NULL: open calls are closed at the end */
 	int err;		  /* not 0: stop; fail() is set, or o.err is the reason */
@@ -31,66 +32,73 @@ struct call_export {
 	const struct call_format *format;
 	const struct export_options *opt;
 	const char *path;
-	char *part_path; /* of the current file, if there are several; else NULL */
+	char *part_path; /* path of the current file, if there are several; else NULL */
 	unsigned int nr_parts;
 	struct stack_homes homes;
 };
 
 /* The functions of a format that writes calls one by one, with little memory. Each may be NULL. */
 struct call_format {
-	size_t own_bytes; /* of ->own, zeros at first */
+	size_t own_bytes; /* size of x->own, which is zero at first */
 	/* Return: 0 or -errno with fail() set. */
 	int (*begin)(struct call_export *x);
-	/* The begin of a call that the view shows, as far as that is known without its length. */
+	/*
+	 * A call begins that the view shows. Its length is not known yet: it may turn out to be too
+	 * short to be shown. @fn: borrowed.
+	 */
 	void (*enter)(struct call_export *x, const struct call *call,
 		      const struct call_function *fn);
 	/*
-	 * A call that the view shows, when it ends: the calls beneath it came before. @fn:
-	 * borrowed.
-	 * @parent: the call around it, NULL none known.
+	 * A call ends that the view shows. The calls beneath it were reported before.
+	 * @parent: the call around it; NULL: none is known. @fn: borrowed.
 	 */
 	void (*call)(struct call_export *x, const struct call *call, const struct call *parent,
 		     const struct call_function *fn);
 	/* A RECORD_EVENT, RECORD_PRINT or RECORD_FUNCTION that the view shows, in order of time. */
 	void (*other)(struct call_export *x, const struct record *rec);
-	/* The end of the file; then free() frees what begin() made, also after an error. */
+	/*
+	 * end() - write the end of the file; not called after an error. free() - free the data that
+	 * begin() and later functions made; called last, also after an error.
+	 */
 	void (*end)(struct call_export *x);
 	void (*free)(struct call_export *x);
 };
 
 /*
- * call_export_each() - write @path of the calls and records of opt->view.
- * @path: "-" is stdout. Return: 0 or -errno with fail() set.
+ * call_export_each() - write the calls and records of opt->view to @path, call by call.
+ * @path: "-" is stdout. Return: 0 or -errno with fail() set: ENODATA: the view shows nothing.
  */
 int call_export_each(const char *path, const struct export_options *opt,
 		     const struct call_format *format);
 
 /*
- * call_export_tree() - write @path of the tree of calls, by thread, the children of a node in the
- * order of their time. Memory: the tree's.
- * @put: writes it all to x->o; x->err if that fails.
- * Return: 0 or -errno with fail() set: EINVAL where the recording has no calls with entry and exit.
+ * call_export_tree() - write the tree of calls of opt->view to @path. The tree is by thread; the
+ * children of a node are ordered by total time, the longest first. Memory: the whole tree.
+ * @path: "-" is stdout. @put: writes the whole file to x->o; sets x->err if that fails.
+ * Return: 0 or -errno with fail() set: EINVAL: the recording has no calls with entry and exit;
+ * ENODATA: the view shows nothing.
  */
 int call_export_tree(const char *path, const struct export_options *opt,
 		     void (*put)(struct call_export *x, const struct call_tree *t));
 
-/* The name of the buffer of a call or of another record, "" the top one. Borrowed. */
+/* The name of the buffer that a call or another record is in; "": the top one. Borrowed. */
 const char *call_export_buffer(const struct call_export *x, const struct call *call);
 const char *call_export_record_buffer(const struct call_export *x, const struct record *rec);
 
-/* The function's name, or its address as 0x...: @buf holds that. */
+/* The function's name; if it has none, its address as 0x..., written to @buf. Borrowed. */
 #define CALL_NAME_BYTES 24
 const char *call_export_name(const struct call_function *fn, char buf[CALL_NAME_BYTES]);
 /*
- * The object of a function; for the program itself the name of the first traced process. Borrowed.
+ * The name of a function's object; for the program's own object, the name of the first traced
+ * process. Borrowed.
  */
 const char *call_export_object(const struct view *v, const struct call_function *fn);
 
 /*
- * call_export_track() - the track of a call in a picture. Calls of one track nest. A thread and
- * each other stack that it ran on (a coroutine's, a signal handler's) have tracks of their own; a
- * thread's own stack is the one of its first call. Only with call_export_each().
- * Return: its number in the process: the thread's id, or above INT32_MAX a stack's number.
+ * call_export_track() - the track on which a viewer draws a call. The calls of one track nest. A
+ * thread has a track, and so has each other stack on which it ran (of a coroutine, of a signal
+ * handler). A thread's own stack is the stack of its first call. Only with call_export_each().
+ * Return: the track's number in the process: the thread's id, or 2^31 + the number of the stack.
  */
 uint64_t call_export_track(const struct call_export *x, const struct call *call);
 

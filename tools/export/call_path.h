@@ -5,16 +5,16 @@
 
 #include "tools/analysis/call_tree.h"
 
-/* All zero at first. */
+/* All zero: empty. Freed with call_path_free(). */
 struct call_path {
 	int32_t tid;
-	uint32_t *functions; /* the innermost first, as in the tree's filter */
+	uint32_t *functions; /* numbers in the tree's filter, the innermost first */
 	size_t nr, room;
 };
 
 /*
- * Set it to the path of node @i of a tree by thread. Return: 0; -ENOMEM with fail() set, and it is
- * empty.
+ * Set @p to the path of node @i of @t, a tree by thread. Return: 0; -ENOMEM with fail() set, and
+ * the path is empty.
  */
 int call_path_of(struct call_path *p, const struct call_tree *t, uint32_t i);
 void call_path_free(struct call_path *p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callgrind's profile format (valgrind's manual, "Callgrind Format Specification"), as
- * callgrind_annotate and KCachegrind read it: the event is nanoseconds, the position a line that is
- * not known (0). Calls of all threads are put together. Tests: tests/cli/test_export.py.
+ * callgrind's profile format (valgrind's manual, "Callgrind Format Specification"), for
+ * callgrind_annotate and KCachegrind. The event is nanoseconds. The position is a line, always 0:
+ * not known. Calls of all threads are added up. Tests: tests/cli/test_export.py.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,14 +12,14 @@
 #include "tools/base/fail.h"
 #include "tools/export/call_export.h"
 
-/* A name is written out the first time, later its number alone. */
+/* A function's name is written once, with its number; later only the number is written. */
 struct names {
 	struct call_export *x;
 	const struct call_tree *t;
 	bool *written;
 };
 
-/* A line: names must not have a newline in them. */
+/* Write @name and a newline. A control character in the name, such as a newline, becomes `?`. */
 static void put_line(struct out *o, const char *name)
 {
 	for (; *name; name++)

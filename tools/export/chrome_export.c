@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chrome's trace event format ("Trace Event Format", the JSON object form), as chrome://tracing,
- * Perfetto's viewer and many others read it: an event of phase X for each call, i for each other
- * record, M for names; atrace's marks are B and E, b and e, C. Times are microseconds with three decimals. Tests: tests/cli/test_export.py.
+ * Chrome's trace event format ("Trace Event Format", the JSON object form), for chrome://tracing,
+ * Perfetto's viewer and many others. An event has phase X for a call, M for a name, i for any other
+ * record. atrace's marks have B and E (sections), b and e (asynchronous sections), C (counters).
+ * Times are microseconds with three decimals. Tests: tests/cli/test_export.py.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,13 +18,13 @@
 #include "tools/reader/tasks.h"
 #include "tools/text/json.h"
 
-#define NAMED_STACKS 4096u /* later ones have their numbers alone */
+#define NAMED_STACKS 4096u /* stacks that get a name; later ones have only their number */
 
 struct chrome {
 	struct other_text *text;
-	uint64_t stacks[NAMED_STACKS]; /* process << 32 | stack, as their names were written */
+	uint64_t stacks[NAMED_STACKS]; /* process << 32 | stack: their names are written */
 	unsigned int nr_stacks;
-	int32_t *named; /* threads that have their names, a hash table; 0: a free place */
+	int32_t *named; /* threads whose names are written: a hash table; 0: a free place */
 	size_t nr_named, room_named;
 	bool any;
 };
@@ -80,7 +81,10 @@ static int32_t *place_of(int32_t *named, size_t room, int32_t tid)
 	return &named[i];
 }
 
-/* The kernel's table of names has all its tasks: those are named that appear. */
+/*
+ * Write the name of a thread when its first record appears. (The kernel's table of names also has
+ * tasks without records.)
+ */
 static void name_thread(struct call_export *x, int32_t tid)
 {
 	struct chrome *own = x->own;

@@ -60,7 +60,7 @@ static enum shape shape_of(const struct tep_format_field *f)
 	return SHAPE_NUMBER;
 }
 
-/* Of one element of a sequence. */
+/* The bytes of one element of a sequence. */
 static size_t element_bytes(const struct tep_format_field *f)
 {
 	size_t n =
@@ -95,7 +95,7 @@ void ctf_event_put(struct ctf_bytes *b, const struct tep_event *ev, const struct
 	}
 }
 
-/* A word of the metadata's language; @number distinguishes names that become equal. */
+/* Write @name as an identifier of the metadata. @number: appended, unless 0, for equal names. */
 static void put_token(struct out *o, const char *name, unsigned int number)
 {
 	char token[TOKEN_BYTES];
@@ -114,7 +114,7 @@ static void put_token(struct out *o, const char *name, unsigned int number)
 		out_printf(o, "_%u", number);
 }
 
-/* How many fields before @f have its name: a format of a file that is not the kernel's may. */
+/* The number of fields before @f that have its name. Formats that are not the kernel's may. */
 static unsigned int same_before(const struct tep_event *ev, const struct tep_format_field *f)
 {
 	unsigned int nr = 0;

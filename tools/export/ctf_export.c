@@ -2,14 +2,14 @@
 /*
  * The Common Trace Format 1.8 (diamon.org/ctf), in the folders of LTTng-UST:
  * OUT/ust/uid/UID/64-bit/ has `metadata` and a stream `channel0_N` for each CPU. The begin and the
- * end of a call are LTTng-UST's events of -finstrument-functions, so that Trace Compass draws its
- * flame chart; the function's name is an enumeration's label, which is written once, at the end,
- * with the rest of the metadata.
+ * end of a call are written as LTTng-UST's events of -finstrument-functions, so Trace Compass draws
+ * its flame chart. A function's name is a label of an enumeration. The labels are in the metadata,
+ * which is written at the end.
  *
- * All is aligned to bytes. The stamps of a stream do not go back: an earlier stamp is replaced by
- * the stamp of the event before. A stream's file is open only while a packet is written: there may
- * be many CPUs. Memory: a packet for each CPU. Tests: tests/cli/test_export_ctf.py, with
- * babeltrace2.
+ * All fields are aligned to bytes. The stamps of a stream never decrease: a stamp that would is
+ * replaced by the stamp of the event before. There may be many CPUs, so the file of a stream is
+ * open only while a packet is written. Memory: a packet for each CPU. Tests:
+ * tests/cli/test_export_ctf.py, with babeltrace2.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ struct ctf {
 	char *folder; /* of the metadata */
 	struct stream *streams;
 	unsigned int nr_streams, cpu;
-	uint64_t lost; /* of the view's losses, the ones that a packet has reported */
+	uint64_t lost; /* the part of the view's lost records that packets have reported */
 	bool seen[NR_EVENTS];
 	char text[PRINTK_TEXT_BYTES];
 };
@@ -63,7 +63,7 @@ static int stream_path(const struct ctf *own, unsigned int cpu, char **path)
 	return fail(ENOMEM, "out of memory");
 }
 
-/* This packet reports the losses since the last packet of any stream. */
+/* Let this packet report the records that were lost since the last packet of any stream. */
 static void count_discarded(struct call_export *x, struct stream *s)
 {
 	struct ctf *own = x->own;
@@ -127,7 +127,7 @@ static void put_packet(struct call_export *x, unsigned int cpu)
 	s->packet.nr = 0;
 }
 
-/* The stream of the current record; at the end of all, the last record's. */
+/* The stream of the current record; after the last record, the stream of that one. */
 static struct stream *current(struct call_export *x)
 {
 	struct ctf *own = x->own;
@@ -137,13 +137,13 @@ static struct stream *current(struct call_export *x)
 	return &own->streams[own->cpu];
 }
 
-/* Whether an event says of which buffer it is. */
+/* Whether each event has a field with the name of its buffer. */
 static bool has_buffers(const struct call_export *x)
 {
 	return x->v->r->nr_further > 0;
 }
 
-/* An event's header and context. Return: where its payload goes. */
+/* Write an event's header and context. Return: the packet, to which the payload is appended. */
 static struct ctf_bytes *begin_event(struct call_export *x, uint32_t id, uint64_t ts, int32_t tid,
 				     const char *buffer)
 {
@@ -193,7 +193,7 @@ static void ctf_enter(struct call_export *x, const struct call *call,
 	struct ctf_bytes *b;
 
 	(void)fn;
-	if (call->flags & CALL_RETURN_ONLY) /* it began before what is written already */
+	if (call->flags & CALL_RETURN_ONLY) /* it began before events that are written already */
 		return;
 	b = begin_event(x, ENTRY_ID, call->start, call->pid, call_export_buffer(x, call));
 	put_call(b, call);
@@ -279,7 +279,7 @@ static int ctf_begin(struct call_export *x)
 	return own->folder && own->streams ? 0 : fail(ENOMEM, "out of memory");
 }
 
-/* Within quotes: a backslash before quotes and backslashes, octal for control characters. */
+/* Write @text in quotes: `\` before quotes and backslashes; control characters in octal. */
 static void put_quoted(struct out *o, const char *text)
 {
 	out_text(o, "\"");
@@ -344,7 +344,7 @@ static void put_trace(struct call_export *x)
 	out_text(o, "\t};\n};\n\n");
 }
 
-/* The functions by their numbers. An enumeration has at least one label. */
+/* The names of functions by number. The label `?` is for an enumeration with no other label. */
 static void put_functions(struct call_export *x)
 {
 	uint32_t nr = call_filter_nr(x->v->filter);
@@ -440,7 +440,7 @@ static int make_folders(const char *top, char *inner)
 				      : 0;
 }
 
-/* What is unfinished goes: the files of the innermost folder, then the folders. */
+/* Remove an unfinished trace: the files of the innermost folder, then the folders. */
 static void remove_folders(const char *top, char *inner)
 {
 	DIR *d = opendir(inner);
@@ -458,6 +458,7 @@ static void remove_folders(const char *top, char *inner)
 	}
 }
 
+/* Whether a folder can be created at @path: nothing is there, or an empty folder. */
 static bool is_free(const char *path)
 {
 	DIR *d = opendir(path);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a trace.dat of ours, with the ids and layouts of Linux 6.1's ftrace system, which
- * every reader since knows (stack and how, behind the kernel's fields, are ours; see
- * docs/formats/trace-dat.md). To add one is to add a row here. Tests: tests/unit/test_dat_pages.c.
+ * The events of a trace.dat that we write, with the ids and layouts of the system ftrace of Linux
+ * 6.1, which all later readers know. The fields stack and how are ours and follow the kernel's
+ * fields: docs/formats/trace-dat.md. To add an event, add a row here. Tests:
+ * tests/unit/test_dat_pages.c.
  */
 #include "tools/export/dat_events.h"
 
@@ -32,7 +33,7 @@ static uint32_t print_text_bytes(const struct record *rec)
 	return rec->data_bytes < PRINT_TEXT_MAX ? rec->data_bytes : PRINT_TEXT_MAX;
 }
 
-/* The kernel's text ends with a newline and a NUL. */
+/* As in the kernel, the text ends with a newline and a NUL. */
 static uint32_t size_print(const struct record *rec)
 {
 	return (PRINT_TEXT_AT + print_text_bytes(rec) + 2u + 3u) & ~3u;
@@ -62,7 +63,7 @@ static void encode_entry(unsigned char *data, const struct record *rec)
 	put_u32(data + 24, rec->kind == RECORD_TAIL ? DAT_HOW_TAIL : 0);
 }
 
-/* Behind the fields, to the end of the record, as the kernel has them since 6.15. */
+/* The arguments follow the fields and fill the record, as in the kernel since 6.15. */
 static void put_args(unsigned char *to, const struct record *rec)
 {
 	if (rec->graph & RECORD_GRAPH_ARGS)
@@ -117,7 +118,7 @@ static void encode_exit(unsigned char *data, const struct record *rec)
 	put_u32(data + 44, how);
 }
 
-/* The largest that a sub-buffer takes; our own rings' are smaller. */
+/* An event that is larger than a sub-buffer can hold is cut. Our ring's events are smaller. */
 static uint32_t size_event(const struct record *rec)
 {
 	uint32_t n = rec->data_bytes < DAT_EVENT_MAX ? rec->data_bytes : DAT_EVENT_MAX;
@@ -265,7 +266,7 @@ const struct dat_event dat_events[] = {
 	},
 };
 
-/* For events whose formats the reader has: the record has the id. */
+/* For events whose formats come from the reader: each record has its id. */
 static const struct dat_event event_formatted = {
 	.kind = RECORD_EVENT,
 	.size = size_event,

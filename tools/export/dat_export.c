@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of exporter.c that are trace.dat. Tests: tests/cli/test_convert.py. */
+/* The formats dat and dat6 of exporter.c: trace.dat. Tests: tests/cli/test_convert.py. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

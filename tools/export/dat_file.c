@@ -16,7 +16,7 @@
 #include "tools/base/replace_file.h"
 #include "tools/base/signals.h"
 
-/* Hold SIGXFSZ off in this thread. Return: whether it was not held before. */
+/* Block SIGXFSZ in this thread. Return: whether it was not blocked before. */
 static bool hold_xfsz(void)
 {
 	sigset_t set, old;
@@ -37,7 +37,10 @@ static void release_xfsz(void)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* The file that is replaced. Return: 0 or -errno with fail() set; then nothing is owed. */
+/*
+ * Begin @f with the path and mode of the file that is replaced. Return: 0, or -errno with fail()
+ * set, and then there is nothing to free.
+ */
 static int find_target(struct dat_file *f, const char *path)
 {
 	struct stat st;
@@ -63,7 +66,7 @@ static int find_target(struct dat_file *f, const char *path)
 			    "`vestige convert --list`, also go to stdout: -)",
 			    path);
 	}
-	/* its readers alone see the new one, from the first byte on */
+	/* from the first byte on, only readers of the old file may read the new one */
 	if (f->target && stat(f->target, &st) == 0)
 		f->mode = st.st_mode & 0777;
 	return 0;
@@ -111,7 +114,7 @@ int dat_file_create_unnamed(struct dat_file *f, const char *path)
 	if (folder)
 		f->fd = open(slash ? folder : ".", O_RDWR | O_TMPFILE | O_CLOEXEC, f->mode);
 	free(folder);
-	/* in use from dat_file_adopt() on */
+	/* the name that dat_file_adopt() will give it */
 	if (f->fd >= 0 && asprintf(&f->tmp, "%s.tmp-%d.live", f->target, (int)getpid()) >= 0) {
 		f->unnamed = true;
 		return 0;
@@ -146,7 +149,7 @@ int dat_file_commit(struct dat_file *f)
 {
 	int ret = 0, err;
 
-	/* a network file system may say only now that there was no room */
+	/* a network file system may report a full disk only now */
 	if (close(f->fd) < 0)
 		ret = dat_file_failed(f, -errno);
 	f->fd = -1;

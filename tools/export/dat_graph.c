@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_graph.h. A thread may enter a function on one CPU and return on another, and an exit has
- * its depth and its call's time. So all CPUs are encoded at once, in the order of time. The place
- * of the first CPU's chunks is known, and they are written there. The other CPUs' chunks are mixed
- * in a file of their own until they are copied to their places.
+ * See dat_graph.h. An exit has its call's depth and time, and a thread may enter a function on one
+ * CPU and return on another. So all CPUs are encoded together, in the order of time. The chunks of
+ * one CPU (`first`) are written to their place in the output at once. The chunks of all other CPUs
+ * go to a temporary file, in any order, and are copied to their places later.
  *
  * dat_graph_runs.c encodes plain calls; all others go through graph_events.h, at 80 ns a record.
  * Tests: tests/unit/test_dat_graph.c.
@@ -32,9 +32,9 @@ struct dat_graph {
 	struct subbuf_writer *pages; /* a CPU each */
 	unsigned int nr_cpus;
 	struct prototypes *prototypes;
-	int fd;		    /* of the file beside */
-	unsigned int first; /* the CPU whose chunks go into the file at once, */
-	uint64_t offset;    /* from here on */
+	int fd;		    /* of the temporary file */
+	unsigned int first; /* the CPU whose chunks go to the output at once, */
+	uint64_t offset;    /* from this offset on */
 	uint64_t events;
 	struct native_known known;
 	struct dat_graph_runs runs; /* of dat_graph_begin(); its `e` is NULL otherwise */
@@ -132,7 +132,7 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 	return ret;
 }
 
-/* Write the events that are left. */
+/* Write the events that are still in memory. */
 static int end_output(struct dat_graph *g)
 {
 	int ret = 0;
@@ -144,7 +144,7 @@ static int end_output(struct dat_graph *g)
 	return ret ? dat_file_failed(g->file, ret) : 0;
 }
 
-/* Begin pages and chunks, and end them. */
+/* Free the pages, the chunks and the results of an earlier attempt. */
 static void drop_output(struct dat_graph *g)
 {
 	for (unsigned int cpu = 0; g->pages && cpu < g->nr_cpus; cpu++)
@@ -164,6 +164,7 @@ static void drop_output(struct dat_graph *g)
 	g->events = 0;
 }
 
+/* Begin the output, again if needed. Return: 0 or -errno with fail() set. */
 static int begin_output(struct dat_graph *g, const struct reader *r, int level,
 			uint32_t chunk_bytes, bool compact)
 {
@@ -187,7 +188,7 @@ static int begin_output(struct dat_graph *g, const struct reader *r, int level,
 	return 0;
 }
 
-/* The quick way of plain calls. Return: enum dat_graph_end, or -errno with fail() set. */
+/* Encode plain calls, fast. Return: enum dat_graph_end, or -errno with fail() set. */
 static int encode_runs(struct dat_graph *g, struct reader *r, const struct dat_options *opt,
 		       bool learn)
 {
@@ -370,7 +371,7 @@ uint64_t dat_graph_events(const struct dat_graph *g)
 	return g->events;
 }
 
-/* @bytes at @from of the file of all CPUs, to @to. */
+/* Copy @bytes at @from of the temporary file to @to of the output. @buf: room for them. */
 static int copy(const struct dat_graph *g, unsigned char *buf, uint32_t bytes, uint64_t from,
 		uint64_t to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of a reader as the kernel's funcgraph_entry and funcgraph_exit, for dat_write.c. */
+/* Writes a reader's calls as the kernel's funcgraph_entry and funcgraph_exit, for dat_write.c. */
 #ifndef VESTIGE_TOOLS_DAT_GRAPH_H
 #define VESTIGE_TOOLS_DAT_GRAPH_H
 
@@ -13,25 +13,24 @@
 struct dat_graph;
 struct graph_event;
 
-/* Convert @ev to the record that is encoded, with its depth and its call's time. */
+/* Convert @ev to the record that is encoded, with the depth and the time of its call. */
 struct record dat_graph_record(const struct graph_event *ev);
 
 /*
- * May the calls of @r have the compact form of dat_events.h? Only the encoding shows whether they
- * do.
+ * Can the calls of @r be tried in the compact form of dat_events.h? Whether all of them fit is
+ * known only when they are encoded.
  */
 bool dat_graph_may_be_compact(const struct reader *r);
 
 /*
- * dat_graph_new() - encode all records of @r. The chunks of the CPU with the most records are
- * written to
- * @file at once, at @offset; the rest of the file is cut off. The other CPUs' chunks are written to
- * a file without a name beside it, see dat_graph_copy().
- * @level: zstd's, 0 none. @chunk_bytes: of a chunk before it is compressed.
+ * dat_graph_new() - encode all records of @r. @file is cut off at @offset, and the chunks of the
+ * CPU with the most records are written there. The chunks of the other CPUs are written to a
+ * temporary file; dat_graph_copy() copies them.
+ * @level: of zstd, 1 .. 19; 0: not compressed. @chunk_bytes: of a chunk before it is compressed.
  * @prototypes: finds the prototype of each function with arguments or results; NULL: not wanted.
  * @compact: in the compact form; only with dat_graph_may_be_compact().
- * Return: 0 and *@out, to be freed with dat_graph_free(); DAT_GRAPH_OTHER: not in the compact form,
- * @r is at its start again; -errno with fail() set.
+ * Return: 0 and *@out, to be freed with dat_graph_free(); DAT_GRAPH_OTHER: the calls do not fit in
+ * the compact form, and @r is at its start again; -errno with fail() set.
  */
 int dat_graph_new(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
 		  int level, uint32_t chunk_bytes, struct prototypes *prototypes, bool compact,
@@ -39,8 +38,8 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 void dat_graph_free(struct dat_graph *g);
 
 /*
- * dat_graph_begin() - the same in steps, in the compact form, while @r gets more records. @file,
- * @opt and @r are used by the steps. Return: 0 and *@out, -errno with fail() set.
+ * dat_graph_begin() - begin the same in steps, in the compact form, while @r gets more records.
+ * @file, @opt and @r are borrowed by the steps. Return: 0 and *@out; -errno with fail() set.
  */
 int dat_graph_begin(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
 		    int level, uint32_t chunk_bytes, uint64_t offset, struct dat_graph **out);
@@ -50,28 +49,29 @@ int dat_graph_begin(const struct dat_file *file, struct reader *r, const struct 
  */
 int dat_graph_step(struct dat_graph *g, const atomic_bool *stop);
 /*
- * dat_graph_use() - the calling thread does the further steps, with its priority. @file: the same
- * file; @opt: with the caller's progress; both are used by the steps.
+ * dat_graph_use() - from now on the calling thread does the steps; the threads that compress get
+ * its priority. @file: the same file, for the caller's path. @opt: with the caller's progress. Both
+ * are borrowed by the steps.
  */
 void dat_graph_use(struct dat_graph *g, const struct dat_file *file, const struct dat_options *opt);
 /*
- * dat_graph_finish() - encode the rest from @r, which is at the position where the last step ended.
- * Then @g is as after dat_graph_new(). Return: as dat_graph_step().
+ * dat_graph_finish() - encode the remaining records, from @r, whose position is the end of the last
+ * step. Then @g is as after dat_graph_new(). Return: as dat_graph_step().
  */
 int dat_graph_finish(struct dat_graph *g, struct reader *r);
 
-/* The CPU whose chunks are in the file already. */
+/* The CPU whose chunks are in the output already. */
 unsigned int dat_graph_first(const struct dat_graph *g);
 
-/* Facts about the calls, with opt->native; the caller owns its bases from now on. */
+/* Facts about the calls, some only with opt->native. The caller then owns bases and ends. */
 void dat_graph_take_known(struct dat_graph *g, struct native_known *known);
-/* Events of all CPUs. */
+/* The number of events of all CPUs. */
 uint64_t dat_graph_events(const struct dat_graph *g);
 
 /*
- * dat_graph_copy() - write the chunks of @cpu at @offset of the file; those of dat_graph_first()
- * are there already and are only counted.
- * @bytes, @nr_chunks: get the size and the number of chunks.
+ * dat_graph_copy() - write the chunks of @cpu to the output, at @offset. The chunks of
+ * dat_graph_first() are there already: they are only counted.
+ * @bytes, @nr_chunks: get the size and the number of the chunks.
  * Return: 0 or -errno with fail() set.
  */
 int dat_graph_copy(const struct dat_graph *g, unsigned int cpu, uint64_t offset, uint64_t *bytes,

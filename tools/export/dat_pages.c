@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records into the kernel's sub-buffers (ring_buffer's format; see tools/dat/dat_format.h).
+ * Encodes records into the kernel's sub-buffers (the format of ring_buffer:
+ * tools/dat/dat_format.h).
  *
- * A sub-buffer's first event has its time stamp, the others their distance from the event before;
- * one of 2^27 ns or more costs a TIME_EXTEND event, which must be in the same sub-buffer. A loss
- * ends the sub-buffer, since only a sub-buffer's head can hold one. A time that goes backwards
- * (which a clock may, though the sources do not) is written with a TIME_STAMP event, so it stays
+ * The head of a sub-buffer has the time of its first event. Each other event has its distance from
+ * the event before. A distance of 2^27 ns or more needs a TIME_EXTEND event before it, in the same
+ * sub-buffer. Lost records end the sub-buffer, since only the head of the next one can report them.
+ * If the time goes backwards (a clock may do this; our sources do not), a TIME_STAMP event keeps it
  * right.
  *
  * Costs about 6 ns a function record; transcoding in `make bench`. Tests:
@@ -55,7 +56,7 @@ void subbuf_free(struct subbuf_writer *p)
 	p->own = NULL;
 }
 
-/* Hand over the complete sub-buffers. */
+/* Pass the chunk with its complete sub-buffers on. */
 static int chunk_put(struct subbuf_writer *p)
 {
 	uint32_t bytes = p->chunk_used;
@@ -91,7 +92,7 @@ static void page_close(struct subbuf_writer *p)
 	p->nr_pages++;
 }
 
-/* Begin the next sub-buffer, with an event of time @ts and @lost records missing before it. */
+/* Begin the next sub-buffer, for an event at @ts. @lost: records that were lost before it. */
 static int page_open(struct subbuf_writer *p, uint64_t ts, uint64_t lost)
 {
 	int ret;
@@ -129,7 +130,7 @@ static void put_head(struct subbuf_writer *p, uint32_t type_len, uint64_t delta)
 	p->used += (uint32_t)sizeof(word);
 }
 
-/* Of data that type_len cannot count: a word of its own does, itself included. */
+/* The head of an event whose data is too long for type_len: a second word has its size plus 4. */
 static void put_long_head(struct subbuf_writer *p, uint32_t data, uint64_t delta)
 {
 	uint32_t length = data + (uint32_t)sizeof(length);
@@ -150,8 +151,8 @@ static void put_time(struct subbuf_writer *p, uint32_t type, uint64_t value)
 }
 
 /*
- * All that is not a small step forward inside the sub-buffer: make room for an event of @bytes,
- * and bring the time to @ts.
+ * The slow path, for an event that is not a small step forward inside the sub-buffer: see
+ * dat_pages.h. Writes a TIME_EXTEND or TIME_STAMP, or begins the next sub-buffer.
  */
 int subbuf_make_room(struct subbuf_writer *p, uint64_t ts, uint64_t lost, uint32_t bytes)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_second.h. A trace.dat has one table of events: the ids of the second's events begin behind the
- * first one's greatest id, where the first has not the same events. Tests: tests/cli/test_record_kernel.py.
+ * See dat_second.h. A trace.dat has one table of events for all its buffers. An event of the second
+ * reader keeps its id if both have it with the same format, or if we write it with our own format.
+ * Other ids are increased by the greatest id of the first reader. Tests:
+ * tests/cli/test_record_kernel.py.
  */
 #include "tools/export/dat_second.h"
 
@@ -30,7 +32,7 @@ static int max_id(const struct formats *fs)
 	return max;
 }
 
-/* The text with another number behind `ID: `. */
+/* The format's text with @id after `ID: `. Malloced; NULL: out of memory, or there is no `ID: `. */
 static char *with_id(const struct format *f, int id, size_t *bytes)
 {
 	const char *at = strstr(f->text, "\nID: "), *rest;
@@ -59,7 +61,7 @@ static int add(struct dat_second *s, const struct format *f, int shift)
 	return to->text && to->system ? 0 : -ENOMEM;
 }
 
-/* One that a file of @r has without a format of its own: function, print, calls. */
+/* Whether we write the event with our own format in a file of @r: function, print, calls. */
 static bool is_built_in(const struct reader *r, const struct format *f)
 {
 	for (uint32_t i = 0; is_ftrace(f) && i < dat_nr_events; i++)
@@ -68,7 +70,7 @@ static bool is_built_in(const struct reader *r, const struct format *f)
 	return false;
 }
 
-/* As of two instances of one process. */
+/* Whether @fs has the same event with the same id, as in two instances of one process. */
 static bool has_same(const struct formats *fs, const struct format *f)
 {
 	for (size_t i = 0; fs && i < fs->nr; i++)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's records beside a program's in one trace.dat: what both share in it. */
+/*
+ * Joins the formats and the names of tasks of two readers, for one trace.dat with the records of
+ * both: the kernel's and a program's, or two instances'.
+ */
 #ifndef VESTIGE_TOOLS_DAT_SECOND_H
 #define VESTIGE_TOOLS_DAT_SECOND_H
 
@@ -8,25 +11,26 @@
 
 struct dat_second {
 	struct reader *r, *second;
-	const struct formats *own; /* of r, before */
+	const struct formats *own; /* r's formats before it was joined */
 	struct formats both;
-	uint16_t shift; /* the second's ids of events, but for those of ftrace, are more by this */
-	bool is_shifted[65536];
+	uint16_t shift;		/* ids of the second's events are increased by this, ... */
+	bool is_shifted[65536]; /* ... if this is set, by id */
 };
 
 /*
- * dat_second_join() - @r has the formats of both and names the second's tasks, too; nothing is
- * taken from it. Return: it, or NULL with fail() set.
+ * dat_second_join() - let @r have the formats of both readers, and also the names of the second's
+ * tasks; @r keeps its own. Both readers are borrowed until dat_second_leave().
+ * Return: the joined pair, freed with dat_second_leave(); NULL with fail() set.
  */
 struct dat_second *dat_second_join(struct reader *r, struct reader *second);
 
-/* Whether it changes any. */
+/* Whether any id of the second's events changes. */
 bool dat_second_shifts(const struct dat_second *s);
 
-/* The ids of @nr records of the second become those of the file. */
+/* Set the event ids of @nr records of the second reader to the ids in the file. */
 void dat_second_shift(const struct dat_second *s, struct record *rec, unsigned int nr);
 
-/* @r is as before, but for the tasks. NULL: nothing. */
+/* Give r its own formats again, and free @s. r keeps the names of tasks. NULL: does nothing. */
 void dat_second_leave(struct dat_second *s);
 
 #endif

@@ -245,7 +245,7 @@ static void option_cpustat(FILE *f, unsigned int cpu, const struct reader_cpu_st
 	option_text(f, DAT_CPUSTAT, text);
 }
 
-/* The id of this file: KernelShark pairs files by it. */
+/* A random id of this file. KernelShark uses it to pair files. */
 static uint64_t trace_id(void)
 {
 	uint64_t id;
@@ -256,7 +256,8 @@ static uint64_t trace_id(void)
 }
 
 /*
- * Where each object's range is, so that its lines can be found: the map of a process, as it were.
+ * The address range and path of each object, so that source lines can be found. The text is like a
+ * process's maps.
  */
 static void option_procmaps(FILE *f, struct reader *r)
 {
@@ -283,7 +284,7 @@ static void option_procmaps(FILE *f, struct reader *r)
 	free(text);
 }
 
-/* Which threads are of traced processes. */
+/* The threads of traced processes, with their processes. */
 static void option_traced(FILE *f, struct reader *r)
 {
 	char *text = NULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace.dat from any reader's streams: dat_write.h. Sizes and offsets that are only known at the
- * end are written into places left free before; all else is written in order.
+ * Writes a trace.dat from the streams of any reader: dat_write.h. The file is written in order.
+ * Sizes and offsets that are known only later are written then, into places left free for them.
  *
- * The CPUs are read one after the other by the calling thread, which also encodes; dat_chunks.c
- * compresses and writes beside it. Tests: tests/unit/test_dat_write.c, test_dat_clients.c.
+ * The calling thread reads the CPUs one after the other and encodes their records; all CPUs of
+ * calls are encoded together (dat_graph.h). dat_chunks.c compresses and writes in other threads.
+ * Tests: tests/unit/test_dat_write.c, test_dat_clients.c.
  */
 #include "tools/export/dat_write.h"
 
@@ -47,7 +48,7 @@ int dat_writer_append(struct writer *w, const void *buf, size_t bytes)
 	return ret;
 }
 
-/* Run @fill on a stream in memory. Return: 0 and the malloced text, or -errno with fail(). */
+/* Run @fill on a stream in memory. Return: 0 and the malloced text, or -errno with fail() set. */
 int dat_writer_in_memory(struct writer *w, void (*fill)(FILE *f, struct reader *r), char **text,
 			 size_t *bytes)
 {
@@ -70,7 +71,7 @@ int dat_writer_in_memory(struct writer *w, void (*fill)(FILE *f, struct reader *
 	return 0;
 }
 
-/* A section's description goes into the table of strings. Return: its offset there. */
+/* Add the description of a section to the table of strings. Return: its offset in the table. */
 static uint32_t string_add(struct writer *w, const char *text)
 {
 	uint32_t at = (uint32_t)ftell(w->strings_mem);
@@ -175,7 +176,11 @@ static int pad_to_page(struct writer *w)
 	return rest ? dat_writer_append(w, zeros, SUBBUF_BYTES - rest) : 0;
 }
 
-/* @ret of encoding @nr records, or of the chunks, which know no file. */
+/*
+ * Set fail() for @ret, an error of encoding @nr records or of writing chunks, which have not set
+ * it.
+ * Return: -errno.
+ */
 static int stream_failed(struct writer *w, const struct record *rec, int nr, unsigned int cpu,
 			 int ret)
 {
@@ -189,7 +194,7 @@ static int stream_failed(struct writer *w, const struct record *rec, int nr, uns
 		    w->file.path, cpu, rec->kind);
 }
 
-/* Written at the end of the file. */
+/* Note the functions with arguments; their prototypes are written at the end of the file. */
 static void note_functions(struct prototypes *p, const struct record *rec, unsigned int nr)
 {
 	for (; nr--; rec++)
@@ -236,7 +241,7 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	if (w->level) {
 		nr_chunks = chunks_count(chunks);
 		ret = dat_writer_put_at(w, &nr_chunks, sizeof(nr_chunks), w->cpu_offset[cpu]);
-		/* as trace-cmd has it, the number of chunks is not in the size */
+		/* as in trace-cmd, the size does not include the number of chunks */
 		w->cpu_bytes[cpu] -= sizeof(nr_chunks);
 	}
 	w->offset = chunks_offset(chunks);
@@ -265,16 +270,16 @@ static uint32_t chunk_bytes_of(const struct writer *w)
 }
 
 /*
- * The CPUs of a trace of calls depend on one another: all are encoded now, one of them into its
- * place. Return: as dat_graph_new().
+ * Encode the calls of all CPUs now, as they depend on one another; one CPU is written to its place.
+ * Return: as dat_graph_new().
  */
 static int encode_graph(struct writer *w)
 {
 	uint32_t head = w->level ? sizeof(uint32_t) : 0; /* the number of chunks */
-	struct native_known more = {0};			 /* of a further buffer: is not kept */
+	struct native_known more = {0};			 /* of a further buffer: not used */
 	int ret = pad_to_page(w);
 
-	/* of what was encoded before the first CPU's place is in the file already */
+	/* with w->graph, the calls are encoded already, and the first CPU's chunks are in place */
 	if (!ret && !w->graph)
 		ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes_of(w),
 				    w->prototypes, w->compact, w->offset + head, &w->graph);
@@ -348,10 +353,10 @@ int dat_writer_more(struct writer *w, const struct more *m)
 	return ret;
 }
 
-/* The sections of formats and names; they are of all buffers. */
+/* The sections of formats and names, for all buffers. */
 int dat_writer_sections(struct writer *w)
 {
-	bool graph = w->r->graph; /* of the first alone */
+	bool graph = w->r->graph; /* of the first buffer only */
 	int ret;
 
 	for (unsigned int i = 0; i < w->opt->nr_more; i++)
@@ -383,7 +388,7 @@ int dat_writer_initial(struct writer *w)
 	return dat_writer_append(w, head, n);
 }
 
-/* A section that nothing leads to: a reader that walks from section to section steps over it. */
+/* No option points to this section: a reader that walks from section to section skips it. */
 int dat_writer_native(struct writer *w, uint32_t name_at)
 {
 	uint64_t at = w->offset, bytes = 0;
@@ -399,7 +404,7 @@ int dat_writer_native(struct writer *w, uint32_t name_at)
 	return ret;
 }
 
-/* The options about the recording, and where the sections are; the next options come later. */
+/* The first options: about the recording, and the offsets of the sections. More follow later. */
 static int write_options_v7(struct writer *w, uint64_t head_at)
 {
 	uint64_t at = w->offset, none = 0;
@@ -415,7 +420,7 @@ static int write_options_v7(struct writer *w, uint64_t head_at)
 	return ret ? ret : dat_writer_put_at(w, &at, sizeof(at), head_at);
 }
 
-/* The second options, with the buffer in them, and the strings behind all. */
+/* The second options, with the buffers, then the strings and the native section. */
 static int write_tail_v7(struct writer *w)
 {
 	uint64_t at = w->offset, none = 0;
@@ -465,8 +470,8 @@ static void close_texts(struct writer *w)
 }
 
 /*
- * The head, and the section of records. All other sections come behind the records: they are not
- * all known before, and options lead to each.
+ * The head of the file and of the section of records. All other sections come after the records:
+ * some are not known before, and an option points to each.
  */
 static int begin_v7(struct writer *w)
 {
@@ -487,7 +492,7 @@ static int begin_v7(struct writer *w)
 					 string_add(w, "buffer flyrecord"), 0);
 }
 
-/* A further buffer of version 7: a section like the first one's. */
+/* A further buffer of version 7: a section like the first buffer's. */
 static int write_more(struct writer *w, struct more *m)
 {
 	uint64_t bytes;
@@ -517,7 +522,7 @@ static int write_back_v7(struct writer *w)
 	return ret ? ret : write_tail_v7(w);
 }
 
-/* All that comes before the CPUs' data. */
+/* Write everything before the CPUs' data. */
 static int write_front(struct writer *w)
 {
 	if (w->version == 7)
@@ -536,7 +541,7 @@ static int write_all(struct writer *w)
 	ret = write_front(w);
 	if (!ret && w->r->graph)
 		ret = encode_graph(w);
-	/* the calls have no compact form: the formats in front are others, too */
+	/* the calls do not fit in the compact form: version 6 has its formats in front */
 	if (ret == DAT_GRAPH_OTHER) {
 		w->compact = false;
 		ret = w->version == 7 ? 0 : write_front(w);
@@ -550,7 +555,7 @@ static int write_all(struct writer *w)
 	return ret;
 }
 
-/* The formats of all buffers are the first one's from now on. Return: 0 or -errno with fail() set. */
+/* Let the first reader have the formats of all buffers. Return: 0 or -errno with fail() set. */
 static int join_more(struct writer *w)
 {
 	w->more = calloc(w->opt->nr_more + 1u, sizeof(*w->more));
@@ -571,7 +576,7 @@ static int join_more(struct writer *w)
 	return w->more ? 0 : dat_file_failed(&w->file, -ENOMEM);
 }
 
-/* The last one that has joined leaves first: each has the formats of those before it. */
+/* Undo the joins, the last one first: each has saved the formats of the joins before it. */
 static void leave_more(struct writer *w)
 {
 	for (unsigned int i = w->opt->nr_more; w->more && i--;) {
@@ -603,7 +608,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));
 	w.cpu_bytes = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_bytes));
 	ret = join_more(&w);
-	/* version 6 has no room for them */
+	/* version 6 has no option for them */
 	if (r->values && opt->version == 7)
 		w.prototypes = prototypes_new(r->symbols);
 	if (!ret && (!w.cpu_offset || !w.cpu_bytes))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Version 6 of a trace.dat: formats, options and tables of CPUs come before the records, and an option
- * leads to the table of each further buffer. Tests: tests/cli/test_report_kernels.py.
+ * Version 6 of a trace.dat: formats, options and tables of CPUs come before the records. An option
+ * points to the table of each further buffer. Tests: tests/cli/test_report_kernels.py.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,8 @@ static uint32_t nr_cpus_v6(const struct writer *w)
 }
 
 /*
- * The options of the further buffers, the end of the options, and room for the tables: the first buffer's,
- * and behind it those to which the options lead.
+ * Write the options of the further buffers and the end of the options, and leave room for the
+ * tables: the first buffer's, then the tables to which the options point.
  */
 static int write_tables_v6(struct writer *w)
 {
@@ -90,7 +90,7 @@ int dat_writer_front6(struct writer *w)
 	return ret ? ret : write_tables_v6(w);
 }
 
-/* Where the data of a buffer's CPUs is; CPUs that it has not have none. */
+/* Write a buffer's table: offset and size of each CPU's data, 0 for a CPU that it does not have. */
 static int write_table_v6(struct writer *w, uint64_t at, unsigned int nr_cpus,
 			  const uint64_t *offset, const uint64_t *bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace.dat that is being written: shared by dat_write.c and dat_write6.c, which is for version
- * 6.
+ * The state of a trace.dat that is being written, shared by dat_write.c and dat_write6.c (version
+ * 6).
  */
 #ifndef VESTIGE_TOOLS_DAT_WRITER_H
 #define VESTIGE_TOOLS_DAT_WRITER_H
@@ -17,7 +17,7 @@
 #include "tools/export/dat_second.h"
 #include "tools/export/dat_write.h"
 
-/* A buffer behind the first one. */
+/* A further buffer, after the first one. */
 struct more {
 	struct dat_second *joined;
 	const char *name;
@@ -42,39 +42,40 @@ struct writer {
 	char *options;
 	size_t options_bytes;
 	FILE *options_mem;
-	struct native_known known; /* when it has calls */
+	struct native_known known; /* facts about the calls, if there are calls */
 	struct dat_graph *graph;   /* the calls; NULL: there are none */
-	bool compact;		   /* they are, or may be, in the compact form */
+	bool compact;		   /* the calls are, or are tried, in the compact form */
 	struct more *more;	   /* opt->nr_more of them */
 	const struct more *now;	   /* the current buffer; NULL: the first one */
 	/* offsets at which values are written later, when they are known */
-	uint64_t table_at; /* version 6: of the offsets of the CPUs' data */
+	uint64_t table_at; /* version 6: the table of the CPUs' data */
 	/*
-	 * version 7: of the offset of the first options, of the end of options, of the buffer's
-	 * section
+	 * version 7: for the offset of the first options, for the offset of the second options; the
+	 * head of the buffer's section
 	 */
 	uint64_t head_at, done_at, buffer_at;
 };
 
 /* Each returns 0, or -errno with fail() set. */
 
-/* Write @bytes at @offset of the file; or at the end, which moves w->offset. */
+/* Write @bytes at @offset of the file, or append them at w->offset, which moves. */
 int dat_writer_put_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset);
 int dat_writer_append(struct writer *w, const void *buf, size_t bytes);
 /* Run @fill on a stream in memory. *@text: malloced. */
 int dat_writer_in_memory(struct writer *w, void (*fill)(FILE *f, struct reader *r), char **text,
 			 size_t *bytes);
-/* The head of the file; the sections of formats and names, which are of all buffers. */
+/* Write the head of the file; the sections of formats and names, for all buffers. */
 int dat_writer_initial(struct writer *w);
 int dat_writer_sections(struct writer *w);
-/* The records of a further buffer. */
+/* Write the records of a further buffer. */
 int dat_writer_more(struct writer *w, const struct more *m);
 /*
- * Write the native section, to which no option points. @name_at: of its description; version 6: 0.
+ * Write the native section, to which no option points. @name_at: the offset of its description in
+ * the table of strings; version 6: 0.
  */
 int dat_writer_native(struct writer *w, uint32_t name_at);
 
-/* dat_write6.c: write everything before the first buffer's data; everything behind it. */
+/* dat_write6.c: write everything before the first buffer's data; everything after it. */
 int dat_writer_front6(struct writer *w);
 int dat_writer_back6(struct writer *w);
 

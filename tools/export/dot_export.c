@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The graph of calls for Graphviz, as `vestige dot` prints it without flags of its own. Tests:
+ * The graph of calls for Graphviz, as `vestige dot` prints it by default. Tests:
  * tests/cli/test_export.py.
  */
 #include "tools/base/note.h"

@@ -15,22 +15,22 @@ struct view;
 
 struct export_options {
 	bool plain;		   /* without parts that only vestige reads */
-	const struct exporter *to; /* whose write() has this */
-	struct reader *kernel;	   /* the kernel's records, for a trace.dat; NULL */
-	/* For a trace.dat, see struct dat_options. r->further is written, too, in any case. */
+	const struct exporter *to; /* the format whose write() is called */
+	struct reader *kernel;	   /* the kernel's records, for a trace.dat; NULL: none */
+	/* For a trace.dat, see struct dat_options. r->further is always written as well. */
 	const char *name;
 	const struct dat_more *more;
 	unsigned int nr_more;
-	struct dat_live *live; /* for a trace.dat: the part that is encoded already; NULL */
+	struct dat_live *live; /* for a trace.dat: the part that is encoded already; NULL: none */
 	struct view *view;     /* of the reader, for of_calls formats; NULL for others */
 	uint64_t part_bytes;   /* with `splits`: the size at which a file is full; 0: one file */
 	/*
-	 * For a format of calls: gets the text, which is not written to @path then. Return: 0 or
+	 * For a format of calls: gets the output, which is then not written to @path. Return: 0 or
 	 * -errno. NULL: none.
 	 */
 	int (*sink)(void *arg, const char *text, size_t bytes);
 	void *sink_arg;
-	/* Called now and then with the amount done, of about @total; NULL none. */
+	/* Called from time to time: @done of about @total is written; NULL: never. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
 };
@@ -38,21 +38,25 @@ struct export_options {
 struct exporter {
 	const char *name;	 /* of `vestige convert --to NAME` */
 	const char *help;	 /* one line */
-	const char *suffixes[3]; /* of a file that has this format, unless --to says otherwise */
-	bool of_calls; /* writes the calls that opt->view shows, also to stdout ("-"); others write all records to a file */
+	const char *suffixes[3]; /* of files that get this format, if --to is not given */
+	/*
+	 * It writes the calls that opt->view shows, also to stdout ("-"). Other formats write all
+	 * records to a file.
+	 */
+	bool of_calls;
 	/*
 	 * Write all records of @r; it is read to its end.
 	 * @path: replaced when the new file is complete. Return: 0 or -errno with fail() set.
 	 */
 	int (*write)(const char *path, struct reader *r, const struct export_options *opt);
 	bool splits;	/* supports part_bytes */
-	bool is_folder; /* @path is a folder, which must not exist or be empty */
+	bool is_folder; /* @path is a new folder: it must not exist, or must be empty */
 };
 
-/* All formats; the first is the one of `vestige record`. The last has no name. */
+/* All formats, the default of `vestige record` first. The last row has no name. */
 extern const struct exporter exporters[];
 
-/* The format of that name, or with that suffix (without the dot); NULL: there is none. */
+/* The format with that name, or with that suffix (without the dot); NULL: there is none. */
 const struct exporter *exporter_find(const char *name);
 
 /* The format whose suffix @path has, by the longest suffix; NULL: there is none. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Firefox profiler's processed format, version 54 (docs-developer/processed-profile-format.md of
- * firefox-devtools/profiler), for profiler.firefox.com. A thread has a sample where its stack of
- * calls changes; the sample's weight is the time until the next one, so times are exact. Other
- * records are markers. Times are milliseconds from the trace's beginning with six decimals.
+ * The Firefox profiler's processed format, version 54 (docs-developer/processed-profile-format.md
+ * of firefox-devtools/profiler), for profiler.firefox.com. A thread has a sample at each change of
+ * its stack of calls. A sample's weight is the time until the next one, so times are exact. Other
+ * records are markers. Times are milliseconds from the trace's beginning, with six decimals.
  *
- * The format is by thread and by column, so calls and markers are sorted, outside memory if there are
- * many (sorter.h), and so are the texts of markers (spill.h). Memory: 100 MB, and the tree of one thread's
- * stacks, whatever the number of calls.
- * Tests: tests/cli/test_export_firefox.py.
+ * The format has a row for each thread and a column for each field, so calls and markers are sorted
+ * first; if there are many, in files (sorter.h). The texts of markers may be in a file as well
+ * (spill.h). Memory: 100 MB and the tree of one thread's stacks, for any number of calls. Tests:
+ * tests/cli/test_export_firefox.py.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -38,8 +38,8 @@ struct span {
 
 struct marker {
 	uint64_t ts;
-	uint64_t texts; /* where its name and its text are in the file of texts, each with a NUL */
-	uint32_t bytes; /* of both */
+	uint64_t texts; /* offset of its name and text in the file of texts, each with a NUL */
+	uint32_t bytes; /* of name and text */
 	int32_t tid;
 };
 
@@ -47,9 +47,9 @@ struct firefox {
 	struct other_text *text;
 	struct sorter spans, markers;
 	struct spill texts; /* of markers */
-	char *marker;	    /* the texts of one */
+	char *marker;	    /* the texts of one marker */
 	size_t room_marker;
-	/* of the row that is written: its calls, its markers, and the paths of its stacks */
+	/* the row that is written, of a thread or a stack; its open calls and paths of calls */
 	uint64_t track;
 	uint64_t nr_markers_of_row;
 	size_t nr_open, room_open;
@@ -150,7 +150,7 @@ static void firefox_other(struct call_export *x, const struct record *rec)
 		x->err = sorter_add(&own->markers, &m);
 }
 
-/* The name and the text of a marker. Borrowed until the next call. NULL: x->err. */
+/* The name and the text of a marker. Borrowed until the next call. NULL: x->err is set. */
 static const char *marker_texts(struct call_export *x, const struct marker *m)
 {
 	struct firefox *own = x->own;
@@ -182,7 +182,7 @@ static void put_ms(struct out *o, uint64_t ns)
 	out_printf(o, "%" PRIu64 ".%06u", ns / 1000000, (unsigned int)(ns % 1000000));
 }
 
-/* From @from to @to node @node is the innermost; 0: no call is open. */
+/* A sample from @from to @to. @node: the innermost open call in the tree; 0: no call is open. */
 static void put_sample(struct call_export *x, struct walk *w, uint64_t from, uint64_t to,
 		       uint32_t node)
 {
@@ -209,7 +209,7 @@ static const struct span *next_span(struct firefox *own)
 	return s && s->track == own->track ? sorter_next(&own->spans) : NULL;
 }
 
-/* The same of its markers. */
+/* The next marker of the row, likewise. */
 static const struct marker *next_marker(struct firefox *own)
 {
 	const struct marker *m = sorter_peek(&own->markers);
@@ -217,7 +217,7 @@ static const struct marker *next_marker(struct firefox *own)
 	return m && (uint32_t)m->tid == own->track ? sorter_next(&own->markers) : NULL;
 }
 
-/* The samples of the row, in order of time. Return: how many there are. */
+/* Write a column of the row's samples, in order of time. Return: the number of samples. */
 static uint64_t put_samples(struct call_export *x, enum column column)
 {
 	struct firefox *own = x->own;
@@ -267,7 +267,7 @@ static uint64_t put_samples(struct call_export *x, enum column column)
 	return w.nr;
 }
 
-/* `"name":[VALUE,VALUE ...]`, the same for each of @nr. */
+/* Write `"name":[VALUE,VALUE ...]`: @nr times the same value. */
 static void put_same(struct call_export *x, const char *name, size_t nr, const char *value)
 {
 	out_printf(&x->o, ",\"%s\":[", name);
@@ -276,6 +276,7 @@ static void put_same(struct call_export *x, const char *name, size_t nr, const c
 	out_text(&x->o, "]");
 }
 
+/* Write `"name":[0,1,2 ...]`: @nr numbers. */
 static void put_numbers(struct call_export *x, const char *name, size_t nr)
 {
 	out_printf(&x->o, ",\"%s\":[", name);
@@ -284,7 +285,10 @@ static void put_numbers(struct call_export *x, const char *name, size_t nr)
 	out_text(&x->o, "]");
 }
 
-/* A frame is a function: their numbers, in the order in which the tree has them first. */
+/*
+ * Number the functions of the row, in the order of their first nodes in the tree. Each is a frame.
+ * Return: the number of functions.
+ */
 static uint32_t number_functions(struct firefox *own)
 {
 	uint32_t nr = 0;
@@ -319,7 +323,7 @@ static void put_tables(struct call_export *x, uint32_t nr)
 	put_same(x, "fileName", nr, "null");
 	put_same(x, "lineNumber", nr, "null");
 	put_same(x, "columnNumber", nr, "null");
-	/* a resource for each function: the library that it is in */
+	/* a resource for each function: its object */
 	out_printf(&x->o, "},\n\"resourceTable\":{\"length\":%u,\"name\":[", nr);
 	for (uint32_t i = 0; i < nr; i++)
 		out_printf(&x->o, i ? ",%u" : "%u", nr + i);
@@ -341,7 +345,7 @@ static void put_tables(struct call_export *x, uint32_t nr)
 	out_text(&x->o, "]},\n");
 }
 
-/* The first marker of the row, again. */
+/* Go back to the first marker of the row. NULL: there is none, or x->err is set. */
 static const struct marker *first_marker(struct call_export *x)
 {
 	struct firefox *own = x->own;
@@ -351,7 +355,7 @@ static const struct marker *first_marker(struct call_export *x)
 	return x->err ? NULL : next_marker(own);
 }
 
-/* Functions, then their objects, then the markers' names. */
+/* Write the names of the functions, then of their objects, then of the markers. */
 static void put_strings(struct call_export *x)
 {
 	struct firefox *own = x->own;
@@ -460,7 +464,7 @@ static void put_row(struct call_export *x, uint64_t track, int32_t tid)
 	call_tree_clear(&own->tree);
 }
 
-/* The rows, those of calls and those that have markers alone, in the order of their numbers. */
+/* Write all rows, with calls or only with markers, in the order of their numbers. */
 static void put_rows(struct call_export *x)
 {
 	struct firefox *own = x->own;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flame graph as one SVG file that a browser opens from disk: a box for each path of callers to a
- * function, as wide as its part of the time; above it the functions that it called. A click shows a
- * box at full width, a text in the field marks the functions that have it in their names. It loads
- * nothing. Boxes of less than a tenth of a pixel are left out. Tests: tests/cli/test_export.py.
+ * A flame graph as one SVG file that a browser opens from disk and that loads nothing. Each path of
+ * callers to a function has a box, as wide as its part of the time. The functions that it called
+ * are above it. A click shows a box at full width. `Search` marks the functions whose names have a
+ * text. Boxes narrower than a tenth of a pixel are left out. Tests: tests/cli/test_export.py.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define ROW	  17u
 #define TOP	  44u
 #define MIN_WIDTH 0.1
-#define MAX_ROWS  1000u /* a browser draws no higher picture well */
+#define MAX_ROWS  1000u /* browsers do not draw higher pictures well */
 
 static const char style[] =
 	"<style>text{font:12px sans-serif;pointer-events:none;fill:#111}"
@@ -28,7 +28,7 @@ static const char style[] =
 	"g.hit rect{fill:#b455f0}@media(prefers-color-scheme:dark){svg{background:#1b1b1b}"
 	"#t,#s,#r{fill:#ddd}}</style>\n";
 
-/* Positions are in thousandths of the picture's width at first: data-x, data-w. */
+/* data-x, data-w: position and width in thousandths of the picture's width before any zoom. */
 static const char script[] =
 	"<script><![CDATA[\n"
 	"const W=1200,all=[...document.querySelectorAll('g.f')],q=document.getElementById('s'),"
@@ -65,7 +65,7 @@ struct flame {
 	unsigned int left_out;
 };
 
-/* The time of the boxes above @i: a thread has none of its own. */
+/* The total time of node @i. A thread and the root have none: it is the sum of their children's. */
 static uint64_t time_of(const struct call_tree *t, uint32_t i)
 {
 	uint64_t sum = 0;
@@ -77,7 +77,7 @@ static uint64_t time_of(const struct call_tree *t, uint32_t i)
 	return sum;
 }
 
-/* Warm colours, the same for a function wherever it is. */
+/* A warm colour, by name: a function has the same one in all boxes. */
 static void put_colour(struct out *o, const char *name)
 {
 	uint64_t h = 0;
@@ -116,7 +116,11 @@ static bool is_wide(const struct flame *f, uint64_t ns)
 	return (double)ns / (double)f->all * WIDTH >= MIN_WIDTH;
 }
 
-/* Walk over the boxes that are wide enough; @put: else the rows are counted. */
+/*
+ * Walk over the boxes beneath @parent that are wide enough. @before: ns of the boxes to the left.
+ * @row: of the parent's children. @put: write the boxes; else only find the rows. Return: the
+ * number of rows.
+ */
 static unsigned int walk(struct flame *f, uint32_t parent, uint64_t before, unsigned int row,
 			 bool put)
 {

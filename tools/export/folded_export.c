@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folded stacks, as flamegraph.pl, inferno and speedscope read them: a line for each path of
- * callers to a function, the thread's name first, the function's own time in nanoseconds last. The
- * sum of the lines is the time of all outermost calls, less what their stacks were suspended.
- * Threads of one name have lines of their own, which readers add up. Tests:
+ * Folded stacks, for flamegraph.pl, inferno and speedscope. Each path of callers to a function has
+ * a line: the thread's name, the functions, and the self time of the last one in nanoseconds. The
+ * sum of all lines is the time of all outermost calls, less the time for which stacks were
+ * suspended. Threads with the same name have separate lines, which readers add up. Tests:
  * tests/cli/test_export.py.
  */
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "tools/export/call_path.h"
 #include "tools/reader/tasks.h"
 
-/* Nothing in a frame's name ends the frame or the line's stack. */
+/* Replace characters that would end the frame, the stack or the line. */
 static void put_frame(struct out *o, const char *name)
 {
 	for (; *name; name++)

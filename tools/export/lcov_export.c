@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tracefile of lcov (geninfo(1)): the functions that were called, and their counts. Functions
- * that were not called are there with 0 if their source file has one that was. A function's first
- * line stands for it among the lines. Functions without a place in the source, by their objects'
- * DWARF, are left out. Names are the linker's: genhtml --demangle-cpp decodes them. Tests:
+ * A tracefile of lcov (geninfo(1)): the functions that were called, with their counts. A function
+ * that was not called is written with count 0, if another function of its source file was called.
+ * Of a function's lines, only the first is written. A function for which DWARF has no source line
+ * is left out. Names are the linker's: genhtml --demangle-cpp decodes them. Tests:
  * tests/cli/test_export_texts.py.
  */
 #include <errno.h>
@@ -113,7 +113,7 @@ static void put_text(struct out *o, const char *text)
 		out_write(o, (unsigned char)*text < ' ' ? "?" : text, 1);
 }
 
-/* The rows of one file, which are sorted. */
+/* Write the rows of one source file, sorted by line; nothing if no function was called. */
 static void put_file(struct call_export *x, const struct row *rows, size_t nr)
 {
 	size_t hit = 0, lines = 0, lines_hit = 0;

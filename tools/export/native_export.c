@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native form (docs/formats/spool.md) of a reader's pages: the pages as they are, with the
- * tables of their processes and the symbols, as `vestige record --native` leaves them.
- * Costs a copy of each page and its packing, some 2 ns a record. Tests: tests/cli/test_convert.py,
- * test_control.py.
+ * The native form (docs/formats/spool.md): a copy of a reader's pages, the tables of their images,
+ * and the symbols, as `vestige record --native` writes them. Costs about 2 ns a record, to copy and
+ * pack each page. Tests: tests/cli/test_convert.py, test_control.py.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -30,7 +29,10 @@ static int put_tables(struct spool_writer *w, const struct pages *p)
 	return err;
 }
 
-/* Pages that follow one another, of one CPU and process; one that is another by now is left out. */
+/*
+ * Write all pages, in batches of one CPU and one image. A page that was used again before it was
+ * copied is left out.
+ */
 static int put_pages(struct spool_writer *w, const struct pages *p,
 		     const struct export_options *opt)
 {
@@ -66,7 +68,7 @@ static int put_pages(struct spool_writer *w, const struct pages *p,
 	return 0;
 }
 
-/* Only of a reader with tables: a trace.dat does not keep them. */
+/* Whether the reader has the tables of an image. A trace.dat does not have them. */
 static bool has_tables(const struct pages *p)
 {
 	for (uint32_t i = 0; p && i < pages_nr_members(p); i++)

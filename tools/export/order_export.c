@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A symbol order file for the linker (lld --symbol-ordering-file, gold --section-ordering-file with
- * -ffunction-sections): the names in the program's object, in the order in which the functions were
- * first called. Functions of libraries are left out: each object is linked by itself.
+ * -ffunction-sections): the names of the program's functions, in the order of their first calls.
+ * Functions of shared objects are left out, since each object is linked by itself.
  * Tests: tests/cli/test_export.py.
  */
 #include <errno.h>

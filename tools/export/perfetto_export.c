@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perfetto's trace (perfetto.dev/docs/reference/trace-packet-proto: field numbers below): a track
- * for each thread and each other stack, a slice for each call, an instant for each other record.
- * Names are interned. A packet is far below 1 MiB.
+ * Perfetto's trace (perfetto.dev/docs/reference/trace-packet-proto; field numbers are below). A
+ * track for each thread and each other stack, a slice for each call, an instant for each other
+ * record. Names are interned. A packet is far below 1 MiB.
  *
- * Switches, wake-ups, frequencies and idle states are the kernel's events, too, of which Perfetto
- * makes states of threads and counters of CPUs; a wake-up is a flow from the thread that wakes to
- * the next run of the thread that is woken. atrace's marks are slices and counters. Tests:
+ * Switches, wake-ups, CPU frequencies and idle states are also written as the kernel's events, from
+ * which Perfetto makes states of threads and counters of CPUs. A wake-up is a flow: from the waker
+ * to the next run of the woken thread. atrace's marks are slices and counters. Tests:
  * tests/cli/test_export.py, tests/cli/test_export_perfetto.py, with protoc.
  */
 #include <errno.h>
@@ -41,10 +41,10 @@ enum interned { INTERNED_NAMES = 2 };
 enum name { NAME_IID = 1, NAME_TEXT };
 enum bundle { BUNDLE_CPU = 1, BUNDLE_EVENT };
 
-/* A thread that was woken and has not run since. */
+/* A thread that was woken. */
 struct waking {
 	int32_t tid;
-	uint64_t flow; /* 0: it has run */
+	uint64_t flow; /* from the wake-up; 0: the thread has run since */
 };
 
 struct perfetto {
@@ -52,7 +52,7 @@ struct perfetto {
 	struct protobuf packet, part, inner, all;
 	bool *named; /* by number of function: its name is interned */
 	uint32_t nr_named;
-	uint64_t *tracks; /* uuids that are described */
+	uint64_t *tracks; /* uuids of tracks whose descriptors are written */
 	size_t nr_tracks, room_tracks;
 	struct hash_index by_uuid; /* of tracks */
 	struct waking *wakings;	   /* by tid */
@@ -75,7 +75,7 @@ static void put_packet(struct call_export *x)
 		out_write(&x->o, (const char *)own->all.bytes, own->all.nr);
 }
 
-/* Return: whether it was not there, and is now. */
+/* Add a track. Return: true: it was added; false: it was there already, or x->err is set. */
 static bool is_new_track(struct call_export *x, uint64_t uuid)
 {
 	struct perfetto *own = x->own;
@@ -153,7 +153,7 @@ static int perfetto_begin(struct call_export *x)
 	return x->err;
 }
 
-/* The name goes with the first packet that has its number. */
+/* The first packet with a function's number also has its name. */
 static void intern(struct call_export *x, uint32_t function, const struct call_function *fn)
 {
 	struct perfetto *own = x->own;
@@ -182,7 +182,7 @@ static void intern(struct call_export *x, uint32_t function, const struct call_f
 	protobuf_clear(&own->part);
 }
 
-/* own->part is the event. */
+/* Write a packet with the event in own->part. */
 static void put_event(struct call_export *x, uint64_t ts)
 {
 	struct perfetto *own = x->own;
@@ -221,7 +221,7 @@ static void perfetto_call(struct call_export *x, const struct call *call, const 
 	put_event(x, call->end);
 }
 
-/* The thread's row of wake-ups; NULL: none. @make: it is made. */
+/* The thread's row in wakings; NULL: there is none, or x->err is set. @make: add it if needed. */
 static struct waking *find_waking(struct call_export *x, int32_t tid, bool make)
 {
 	struct perfetto *own = x->own;
@@ -239,7 +239,7 @@ static struct waking *find_waking(struct call_export *x, int32_t tid, bool make)
 	return &own->wakings[own->nr_wakings++];
 }
 
-/* Where the flow of a wake-up ends: the thread runs. */
+/* The thread runs: end the flow of its wake-up, if there is one. */
 static void put_running(struct call_export *x, int32_t tid, uint64_t ts)
 {
 	struct perfetto *own = x->own;
@@ -258,7 +258,7 @@ static void put_running(struct call_export *x, int32_t tid, uint64_t ts)
 	w->flow = 0;
 }
 
-/* The kernel's event. Return: the flow that begins here, 0: none. */
+/* Write the record as the kernel's event, if it is one. Return: the flow that begins; 0: none. */
 static uint64_t put_kernel(struct call_export *x, const struct record *rec)
 {
 	struct perfetto *own = x->own;
@@ -276,7 +276,7 @@ static uint64_t put_kernel(struct call_export *x, const struct record *rec)
 	if (sched.running > 0)
 		put_running(x, sched.running, rec->ts);
 	w = sched.woken > 0 ? find_waking(x, sched.woken, true) : NULL;
-	if (!w || w->flow) /* its waking has been seen: a wakeup follows it */
+	if (!w || w->flow) /* a sched_wakeup after its sched_waking, which began the flow */
 		return 0;
 	return w->flow = ++own->nr_flows;
 }
@@ -299,8 +299,9 @@ static void describe(struct call_export *x, uint64_t uuid, const char *name, siz
 }
 
 /*
- * The track of a mark: a counter and an asynchronous section have one of their own, a section is on its thread's.
- * Where the thread has calls, sections have a track beneath it, since they need not nest with them.
+ * The track of a mark. A counter and an asynchronous section have a track each. A section is on its
+ * thread's track. If the recording has calls, a thread's sections have a separate track beneath it,
+ * since they need not nest with the calls.
  */
 static uint64_t mark_track(struct call_export *x, const struct record *rec,
 			   const struct atrace_mark *mark)
@@ -318,7 +319,7 @@ static uint64_t mark_track(struct call_export *x, const struct record *rec,
 	}
 	if (mark->kind == 'C')
 		bytes -= strlen(mark->number) + 1;
-	/* a thread's is odd, a stack's has the highest bit */
+	/* different from a thread's, which is odd, and a stack's, which has the highest bit */
 	uuid = hash_bytes(HASH_BYTES_SEED ^ (mark->kind == 'C'), mark->whole, bytes) & INT64_MAX &
 	       ~UINT64_C(1);
 	if (is_new_track(x, uuid))
@@ -365,7 +366,7 @@ static void perfetto_other(struct call_export *x, const struct record *rec)
 	x->err = other_text_take(own->text, rec, &name, &text);
 	if (!x->err && atrace_mark_of(rec, text, &mark)) {
 		put_mark(x, rec, &mark);
-		if (mark.kind != 'C') /* importers leave counters out */
+		if (mark.kind != 'C') /* importers skip counters: write an instant as well */
 			return;
 	}
 	protobuf_number(&own->part, EVENT_TYPE, TYPE_INSTANT);

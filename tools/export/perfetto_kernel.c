@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See perfetto_kernel.h. Numbers of fields are those of Perfetto's ftrace_event.proto, sched.proto
- * and power.proto. Tests: tests/cli/test_export_perfetto.py, with protoc.
+ * See perfetto_kernel.h. Field numbers are from Perfetto's ftrace_event.proto, sched.proto and
+ * power.proto. Tests: tests/cli/test_export_perfetto.py, with protoc.
  */
 #include "tools/export/perfetto_kernel.h"
 
@@ -15,7 +15,7 @@
 
 enum { FTRACE_TIMESTAMP = 1, FTRACE_PID };
 
-/* An event's fields have the numbers 1, 2, 3 ... there. */
+/* number: of the event in FtraceEvent. Its fields have the numbers 1, 2, 3 ... in Perfetto. */
 static const struct kernel_event {
 	const char *system, *name;
 	unsigned int number;
@@ -41,7 +41,7 @@ static const struct kernel_event *find(const struct tep_event *ev)
 	return NULL;
 }
 
-/* Return: its value, 0 of a text. */
+/* Write a field. Return: its value; 0: it is a text, or it is not in the record. */
 static int64_t put_field(const struct tep_event *ev, const struct tep_format_field *f,
 			 unsigned int number, const struct record *rec, struct protobuf *out)
 {

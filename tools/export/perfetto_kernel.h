@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Converts records to Perfetto's events of the kernel, from which it shows states of threads and
- * counters of CPUs.
+ * Converts records to Perfetto's form of the kernel's events. From these, Perfetto shows states of
+ * threads and counters of CPUs.
  */
 #ifndef VESTIGE_TOOLS_PERFETTO_KERNEL_H
 #define VESTIGE_TOOLS_PERFETTO_KERNEL_H
@@ -13,14 +13,14 @@
 
 /* The effect of a record on threads. */
 struct perfetto_sched {
-	int32_t woken;	 /* it was made runnable; 0: no thread */
-	int32_t running; /* it comes to the CPU; 0: no thread */
+	int32_t woken;	 /* tid that was made runnable; 0: none */
+	int32_t running; /* tid that gets the CPU; 0: none */
 };
 
 /*
  * perfetto_kernel_put() - convert the record to a FtraceEvent.
- * @event: empty; gets it. @part: scratch. @sched: gets its effect on threads.
- * Return: false: Perfetto has no such event, or we do not write it.
+ * @event: empty; gets the FtraceEvent. @part: scratch memory. @sched: gets the effect on threads.
+ * Return: true; false: Perfetto has no such event, or we do not write it.
  */
 bool perfetto_kernel_put(const struct reader *r, const struct record *rec, struct protobuf *event,
 			 struct protobuf *part, struct perfetto_sched *sched);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof's profile (profile.proto of github.com/google/pprof: field numbers below), packed by gzip,
- * as `go tool pprof` and many services read it: a sample for each path of callers to a function,
- * with the number of calls and the function's own time in nanoseconds, and the thread's name as
- * label.
+ * pprof's profile (profile.proto of github.com/google/pprof; field numbers are below), compressed
+ * with gzip, for `go tool pprof` and many services. Each path of callers to a function has a sample
+ * with the number of calls, the self time in nanoseconds, and the thread's name as a label.
  * Tests: tests/cli/test_export.py.
  */
 #include <errno.h>
@@ -34,7 +33,7 @@ enum location { LOCATION_ID = 1, LOCATION_ADDRESS = 3, LOCATION_LINE };
 enum line { LINE_FUNCTION = 1 };
 enum function { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
-/* The first strings; then two for each function, then the threads' strings. */
+/* The first strings of the table. Then two for each function, then one for each thread. */
 static const char *const strings[] = {"", "calls", "count", "time", "nanoseconds", "thread"};
 enum { STR_NONE, STR_CALLS, STR_COUNT, STR_TIME, STR_NS, STR_THREAD, STR_FIRST };
 
@@ -49,7 +48,7 @@ struct pprof {
 	z_stream z;
 };
 
-/* Complete parts go through gzip into the file. */
+/* Compress the complete parts into the file. */
 static void pack(struct pprof *p, int flush)
 {
 	if (p->all.err) {
@@ -60,7 +59,7 @@ static void pack(struct pprof *p, int flush)
 	protobuf_clear(&p->all);
 }
 
-/* p->part is complete. */
+/* Add the complete p->part as @field. */
 static void put_part(struct pprof *p, enum profile field)
 {
 	protobuf_message(&p->all, field, &p->part);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encodes messages of Protocol Buffers, as far as exports need it (documented at
- * protobuf.dev/programming-guides/encoding): numbers, texts, nested messages. A message is made in
- * memory; a nested message is made by itself and then added to the outer one.
+ * Encodes messages of Protocol Buffers (protobuf.dev/programming-guides/encoding), as far as
+ * exports need it: numbers, texts, nested messages. A message is made in memory. A nested message
+ * is made separately and then added to the outer one.
  */
 #ifndef VESTIGE_TOOLS_PROTOBUF_H
 #define VESTIGE_TOOLS_PROTOBUF_H
@@ -18,18 +18,18 @@ struct protobuf {
 };
 
 void protobuf_free(struct protobuf *p);
-/* Empty again, with its memory. */
+/* Make it empty, but keep its memory. */
 void protobuf_clear(struct protobuf *p);
 
-/* Field @field of type uint64, int64 (as uint64), bool or enum. 0 is written, too. */
+/* Append field @field of type uint64, int64 (cast to uint64), bool or enum. A 0 is also written. */
 void protobuf_number(struct protobuf *p, unsigned int field, uint64_t v);
 /* ... of type fixed64. */
 void protobuf_fixed64(struct protobuf *p, unsigned int field, uint64_t v);
 /* ... of type string. */
 void protobuf_text(struct protobuf *p, unsigned int field, const char *text);
-/* ... of a message type: what @part holds. */
+/* ... of a message type: the message in @part. */
 void protobuf_message(struct protobuf *p, unsigned int field, const struct protobuf *part);
-/* Add one element of a packed field to @p, which is then added by protobuf_message(). */
+/* Append one element of a packed field to @p; add the whole @p with protobuf_message() then. */
 void protobuf_packed(struct protobuf *p, uint64_t v);
 
 #endif

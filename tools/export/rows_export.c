@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A row for each call and each other record, for spreadsheets, databases and scripts: CSV (RFC
- * 4180, with a header) and lines of JSON. A call's row comes when it ends, so after the rows of the
- * calls beneath it; sort by time for another order. atrace's marks are rows of sections, with their times, and of
- * counters. Tests: tests/cli/test_export.py.
+ * 4180, with a header) and lines of JSON. A call's row is written when the call ends, so after the
+ * rows of the calls beneath it; sort by time for another order. atrace's marks become rows of
+ * sections, with their times, and of counters. Tests: tests/cli/test_export.py.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -174,7 +174,7 @@ static void end_section(struct call_export *x, struct sections *t, uint64_t ts, 
 	free(s->name);
 }
 
-/* Return: 0, -ENOMEM with fail() set, or 1: an end without a begin. */
+/* Return: 0; -ENOMEM with fail() set; 1: the end of a section whose begin was not seen. */
 static int put_mark(struct call_export *x, const struct record *rec, const struct atrace_mark *mark)
 {
 	struct rows *own = x->own;
@@ -211,7 +211,7 @@ static int put_mark(struct call_export *x, const struct record *rec, const struc
 	return 0;
 }
 
-/* Sections that are open at the end end there. */
+/* Sections that are still open end at the last record that is not a call. */
 static void rows_end(struct call_export *x)
 {
 	struct rows *own = x->own;

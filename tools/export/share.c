@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See share.h. The file gets what this file names, and nothing else. The new reader's head is made
- * of zeros and gets the few facts that a trace of calls needs: no path, no name of a thread or
- * machine, no format of an event. Functions keep their names, and those of their objects without
- * folders. Tests: tests/cli/test_share.py.
+ * See share.h. Only data that this source copies explicitly gets into the file. The head of the new
+ * reader is zero at first and gets the few facts that a trace of calls needs: no path, no name of a
+ * thread or machine, no format of an event. Functions keep their names and the names of their
+ * objects, without folders. Tests: tests/cli/test_share.py.
  */
 #include "tools/export/share.h"
 
@@ -32,7 +32,7 @@ struct shared {
 	struct reader reader; /* must be first */
 	struct reader *in;
 	const struct view *v;
-	uint64_t *lost; /* by CPU: before records that stay behind */
+	uint64_t *lost; /* by CPU: records lost before the next record that is kept */
 };
 
 static struct shared *of(struct reader *r)
@@ -102,7 +102,7 @@ static uint64_t shared_process_key(struct reader *r, uint32_t process, bool *end
 	return in->ops->process_key ? in->ops->process_key(in, process, ended) : 0;
 }
 
-/* share() frees the new reader's memory; the other reader is the caller's. */
+/* write_shared() frees the new reader's memory; share() closes the other reader. */
 static void shared_close(struct reader *r)
 {
 	(void)r;
@@ -118,7 +118,7 @@ static const struct reader_ops ops_depths = {.read = shared_read,
 					     .find_depths = shared_find_depths,
 					     .process_key = shared_process_key};
 
-/* Threads that records have been seen of: a set. */
+/* The set of threads that have records. */
 struct threads {
 	int32_t *at;
 	size_t nr, room;
@@ -155,7 +155,7 @@ static bool has_name(const struct tasks *tasks, int32_t pid)
 	return *comm && *comm != '<' && strcmp(comm, NAME) != 0;
 }
 
-/* Does a call or function begin here? The end of a call may be a record of its own or not. */
+/* Does the record begin a call, or is it a function's? Only these are counted as calls. */
 static bool is_begin(const struct record *rec)
 {
 	return rec->kind == RECORD_FUNCTION || rec->kind == RECORD_ENTRY ||
@@ -179,7 +179,7 @@ static void count_record(struct share_counts *n, const struct record *rec)
 		n->values++;
 }
 
-/* The whole of @r is read. @seen: its threads; the caller frees it. */
+/* Read all of @r and count. @seen: gets its threads; the caller frees it. */
 static int count(struct reader *r, struct share_counts *n, struct threads *seen)
 {
 	struct record batch[BATCH];
@@ -244,7 +244,10 @@ static int copy_threads(const struct tasks *from, const struct threads *seen, co
 	return err ? fail(ENOMEM, "out of memory") : 0;
 }
 
-/* The names of stacks, and of threads with records. Return: 0 or -ENOMEM with fail() set. */
+/*
+ * Copy the ends (struct record_end) of stacks, and of threads with records. Return: 0 or -ENOMEM
+ * with fail() set.
+ */
 static int copy_ends(const struct reader *in, const struct threads *seen, struct reader *r)
 {
 	r->ends = malloc((in->nr_ends + 1) * sizeof(*r->ends));
@@ -292,7 +295,7 @@ static int write_shared(const char *output, struct reader *in, const struct view
 	return err;
 }
 
-/* How many records would be written. */
+/* Whether any record would be written. Return: 1; 0; -errno with fail() set. */
 static int any_wanted(struct reader *in, const struct view *v)
 {
 	struct record batch[BATCH];
@@ -327,7 +330,7 @@ int share(const char *input, const char *output, struct view *v, struct share_co
 		v->wish.from += before->first;
 	if (!err && v->range_to_start)
 		v->wish.to += before->first;
-	/* each reading begins with the file: not all formats can be read twice */
+	/* open the file again for each reading: not all readers can be rewound */
 	reader_close(in);
 	in = NULL;
 	if (!err)

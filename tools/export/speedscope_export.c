@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of type
- * `sampled` for each thread, of one stack for each path of callers to a function, weighed by the
- * function's own time in nanoseconds, the longest way first. It has no order in time.
+ * `sampled` for each thread. Each path of callers to a function is a sample; its weight is the self
+ * time in nanoseconds. Callees with the longest total time come first, so there is no order in
+ * time.
  * Tests: tests/cli/test_export.py.
  */
 #include <inttypes.h>
@@ -27,7 +28,10 @@ static void put_frames(struct call_export *x, const struct call_tree *t)
 	}
 }
 
-/* The nodes beneath thread @thread that have a time of their own: their stacks, or their times. */
+/*
+ * Write the nodes beneath @thread that have self time. @stacks: write their stacks; else their self
+ * times. Return: the sum of the self times, in ns.
+ */
 static uint64_t put_nodes(struct call_export *x, const struct call_tree *t, uint32_t thread,
 			  bool stacks)
 {

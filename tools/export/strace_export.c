@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls in the manner of `strace -f -ttt -T`: thread, the stamp of the entry, the call with
- * its arguments, its result, how long it took. A line is written when the call ends, so that none
- * is in two pieces; one that has not ended has a question mark. A recording has no memory behind
- * pointers, so a pointer is an address. Of the events syscalls:sys_enter_* and sys_exit_*, under the
- * names that programs know. A line of a buffer that is not the first one ends with ` buffer=NAME`.
- * Tests: tests/cli/test_export_texts.py.
+ * System calls as `strace -f -ttt -T` prints them, from the events syscalls:sys_enter_* and
+ * sys_exit_*: the thread, the stamp of the entry, the call with its arguments, its result, and its
+ * duration. A line is written when the call ends, so no call is split into two lines. A call that
+ * has not ended has the result `?`. A recording does not have the memory to which pointers point,
+ * so a pointer is printed as an address. Names are the ones that programs use. Lines of buffers
+ * other than the first end with ` buffer=NAME`. Tests: tests/cli/test_export_texts.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static void end_line(struct call_export *x, const struct open *t)
 	out_text(&x->o, "\n");
 }
 
-/* A field's value; 0 where it does not lie inside the record. */
+/* A field's value; 0 if the field is not inside the record. */
 static uint64_t value_of(const struct tep_event *ev, const struct tep_format_field *f,
 			 const struct record *rec)
 {
@@ -88,7 +88,7 @@ static uint64_t value_of(const struct tep_event *ev, const struct tep_format_fie
 	return tep_read_number(ev->tep, (const char *)rec->data + f->offset, f->size);
 }
 
-/* An argument's register, by its type: an int has 32 bits of it. */
+/* Print an argument by its type. @v: the whole register; an int has only its lower 32 bits. */
 static void put_argument(char *to, size_t room, const struct tep_format_field *f, uint64_t v)
 {
 	bool is_pointer = strchr(f->type, '*') != NULL, is_signed = !strstr(f->type, "unsigned");
@@ -104,7 +104,7 @@ static void put_argument(char *to, size_t room, const struct tep_format_field *f
 		snprintf(to, room, "%" PRId64, (int64_t)v);
 	else if (is_int && is_signed)
 		snprintf(to, room, "%d", (int)v);
-	else if (is_int && (uint32_t)v > INT32_MAX) /* fd_set's and dirfd's -100 */
+	else if (is_int && (uint32_t)v > INT32_MAX) /* unsigned, but passed as negative: fd -1 */
 		snprintf(to, room, "%d", (int)v);
 	else if (v > 0xffff)
 		snprintf(to, room, "0x%" PRIx64, v);
@@ -140,7 +140,7 @@ static void enter(struct call_export *x, const struct tep_event *ev, const char 
 	snprintf(t->text + n, TEXT_BYTES - n, ")");
 }
 
-/* Results that only the kernel sees: the call is done again, or is EINTR for the program. */
+/* Results that only the kernel sees: it restarts the call, or the program gets EINTR. */
 #define FIRST_RESTART 512
 static const char *const restarts[] = {
 	"ERESTARTSYS (To be restarted if SA_RESTART is set)", "ERESTARTNOINTR (To be restarted)",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text of systrace and atrace: ftrace's lines, with a mark B|PID|NAME where a call begins and
- * E|PID where it ends. Perfetto's viewer and catapult's trace2html read it. Seconds have nine
- * decimals. A stack beside the thread's own has a row of its own, as a thread has. Of a buffer that is
- * not the first one a line ends with ` buffer=NAME`, and a call's mark has [NAME].
+ * The text of systrace and atrace, for Perfetto's viewer and catapult's trace2html: ftrace's lines,
+ * with a mark B|PID|NAME at the begin of a call and E|PID at its end. Seconds have nine decimals. A
+ * stack that is not its thread's own has a track, like a thread. In buffers other than the first,
+ * lines end with ` buffer=NAME`, and the name of a call ends with ` [NAME]`.
  * Tests: tests/cli/test_export_texts.py.
  */
 #include <errno.h>
@@ -18,10 +18,10 @@
 
 struct systrace {
 	struct other_text *text;
-	unsigned int cpu; /* of the last record: calls that are closed at the end have none */
+	unsigned int cpu; /* of the last record, for calls that are closed at the end */
 };
 
-/* A line up to the colon behind its stamp. */
+/* Write a line up to the colon after its stamp. */
 static void begin_line(struct call_export *x, uint64_t row, int32_t tid, uint64_t ts,
 		       const char flags[5])
 {
@@ -36,7 +36,7 @@ static void begin_line(struct call_export *x, uint64_t row, int32_t tid, uint64_
 		   ts / 1000000000, (unsigned int)(ts % 1000000000));
 }
 
-/* Replace bars, which separate the parts of a mark, and ends of lines. */
+/* Replace bars, which separate the parts of a mark, and control characters. */
 static void put_name(struct out *o, const char *name)
 {
 	for (; *name; name++) {
