@@ -161,6 +161,31 @@ static void test_any_bytes(void **state)
 	(void)state;
 }
 
+/* Each event differs from all others in every fifth byte: a chunk has no more sequences. */
+static void test_many_sequences(void **state)
+{
+	static const unsigned int differ[] = {6, 11, 16, 21};
+	struct dat_packer *k = dat_packer_new();
+	uint32_t nr = 0;
+
+	assert_non_null(k);
+	memset(raw, 0, sizeof(raw));
+	for (unsigned char *page = raw; page < raw + sizeof(raw); page += SUBBUF_BYTES) {
+		unsigned char *at = page + SUBBUF_HEAD_BYTES;
+		uint64_t commit = (SUBBUF_BYTES - SUBBUF_HEAD_BYTES) / 24 * 24;
+
+		memcpy(page + 8, &commit, 8);
+		for (uint64_t left = commit; left; left -= 24, at += 24, nr++) {
+			*at = DAT_COMPACT_ENTRY_BYTES / 4;
+			for (unsigned int i = 0; i < 4; i++)
+				at[differ[i]] = (unsigned char)(nr >> i | 1u << (nr + i) % 8);
+		}
+	}
+	check(k, sizeof(raw));
+	dat_packer_free(k);
+	(void)state;
+}
+
 static void test_sizes(void **state)
 {
 	static const struct style style = {.functions = 9, .depths = 3, .step = 90, .threads = 1};
@@ -207,9 +232,8 @@ static void test_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_any_bytes),
-		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_calls),	       cmocka_unit_test(test_any_bytes),
+		cmocka_unit_test(test_many_sequences), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_damage),
 	};
 

@@ -19,40 +19,56 @@
 #include "tools/dat/dat_format.h"
 #include "tools/export/dat_events.h"
 
-#define MIN_MATCH      3u
-#define MAX_SEQUENCES  (DAT_PACK_MAX / 8u)
-#define KEY_BITS       12u
-#define FUNCTION_BITS  11u
-#define MAX_TABLE_BITS 8u
-#define MAX_CODES      53u
-#define MAX_DESCRIBED  64u
+#define MIN_MATCH	    3u
+#define MAX_WORDS	    (DAT_PACK_MAX / 4u) /* a sequence is of four bytes at least, a long one of 16 */
+#define KEY_BITS	    12u
+#define FUNCTION_BITS	    11u
+#define LITERALS_TABLE_BITS 7u
+#define MATCH_TABLE_BITS    8u
+#define OFFSET_TABLE_BITS   6u
+#define MAX_TABLE_BITS	    8u
+#define MAX_CODES	    53u
+#define MAX_DESCRIBED	    64u
 
 /* Places of the fields of an event, its head of four bytes included. */
 #define ENTRY_BYTES (4u + DAT_COMPACT_ENTRY_BYTES)
 #define EXIT_BYTES  (4u + DAT_COMPACT_EXIT_BYTES)
-#define CALL_TYPES  (1u << DAT_COMPACT_ENTRY_BYTES / 4 | 1u << DAT_COMPACT_EXIT_BYTES / 4)
 #define IP_AT	    12u
 #define CALLTIME_AT 20u
 #define RETTIME_AT  28u
 
-/* A code of one of the three tables, for the encoder: RFC 8878, 4.1. */
-struct fse_code {
-	uint32_t bits; /* (state + bits) >> 16 is how many go out */
-	int32_t find;  /* added to what is left of the state: the number in `next` */
-};
-
+/*
+ * One of the three tables, for the encoder: RFC 8878, 4.1. A state is the number of a row of the
+ * decoder's table.
+ */
 struct fse {
 	unsigned int table_bits;
-	struct fse_code code[MAX_CODES];
-	uint16_t next[1u << MAX_TABLE_BITS];
 	unsigned char described[MAX_DESCRIBED]; /* as the block has it */
 	unsigned int described_bytes;
+	uint8_t start[MAX_CODES]; /* a state of each code */
+	/* of a code, then of the state behind it: STEP_*. See fse_step(). */
+	uint32_t steps[MAX_CODES << MAX_TABLE_BITS];
 };
 
-/* A sequence in one word: offset value, literals, length of the match. */
-#define SEQ_LITERALS_SHIFT 20
-#define SEQ_MATCH_SHIFT	   40
-#define SEQ_MASK	   0xfffffu
+/* The state before, the bits that go out, and how many they are. */
+#define STEP_BITS_SHIFT 8
+#define STEP_NR_SHIFT	16
+
+/*
+ * A sequence in one word: the bits behind the offset's code, then the three codes, each at the place
+ * of its first step. A long one has more bits behind other codes: they are in the word before it.
+ */
+#define SEQ_OFFSET_MASK	   0xfffffu
+#define SEQ_OFFSET_SHIFT   20
+#define SEQ_OFFSETS	   0x7ffu
+#define SEQ_LONG	   (1u << 31)
+#define SEQ_LITERALS_SHIFT 32
+#define SEQ_MATCH_SHIFT	   48
+#define OFFSET_OF(word)	   ((uint32_t)(word) >> SEQ_OFFSET_SHIFT & SEQ_OFFSETS)
+#define LITERALS_OF(word)  ((uint32_t)(uint16_t)((word) >> SEQ_LITERALS_SHIFT))
+#define MATCH_OF(word)	   ((uint32_t)((word) >> SEQ_MATCH_SHIFT))
+/* The word before a long one: the bits, and how many they are. */
+#define MORE_NR_SHIFT 32
 
 struct dat_packer {
 	struct fse literals, matches, offsets;
@@ -112,34 +128,44 @@ static void describe(struct fse *f, const uint8_t *norm, unsigned int nr)
 	f->described_bytes = (unsigned int)(b.at - f->described) + (b.nr != 0);
 }
 
-/* The decoder's table by 4.1.1, and the way back from each of its states. */
+/*
+ * The decoder's table by 4.1.1, and the way back from each of its states. With @most bits or one
+ * less, each state before leads to @count states of a code.
+ */
 static void make_table(struct fse *f, unsigned int table_bits, const uint8_t *norm, unsigned int nr)
 {
 	const unsigned int size = 1u << table_bits, step = (size >> 1) + (size >> 3) + 3;
-	uint8_t of_state[1u << MAX_TABLE_BITS];
+	uint8_t of_state[1u << MAX_TABLE_BITS], rows[1u << MAX_TABLE_BITS];
 	unsigned int at = 0, first[MAX_CODES], seen[MAX_CODES] = {0}, sum = 0;
 
 	f->table_bits = table_bits;
 	describe(f, norm, nr);
 	for (unsigned int i = 0; i < nr; i++) {
+		first[i] = sum;
+		sum += norm[i];
 		for (unsigned int k = 0; k < norm[i]; k++) {
 			of_state[at] = (uint8_t)i;
 			at = (at + step) & (size - 1);
 		}
 	}
-	for (unsigned int i = 0; i < nr; i++) {
-		unsigned int count = norm[i];
-		unsigned int most = table_bits - (count > 1 ? log2_of(count - 1) : 0);
-
-		first[i] = sum;
-		f->code[i].bits = (most << 16) - (count << most);
-		f->code[i].find = (int32_t)sum - (int32_t)count;
-		sum += count;
-	}
 	for (unsigned int s = 0; s < size; s++) {
 		unsigned int i = of_state[s];
 
-		f->next[first[i] + seen[i]++] = (uint16_t)(size + s);
+		rows[first[i] + seen[i]++] = (uint8_t)s;
+	}
+	for (unsigned int i = 0; i < nr; i++) {
+		unsigned int count = norm[i];
+
+		f->start[i] = rows[first[i]];
+		for (unsigned int s = size; s < 2 * size; s++) {
+			unsigned int bits = 0;
+
+			while (s >> bits >= 2 * count)
+				bits++;
+			f->steps[i << table_bits | (s - size)] =
+				rows[first[i] + (s >> bits) - count] |
+				(s & ((1u << bits) - 1)) << STEP_BITS_SHIFT | bits << STEP_NR_SHIFT;
+		}
 	}
 }
 
@@ -153,7 +179,7 @@ static void make_tables(struct dat_packer *k)
 	norm[2] = 77;
 	norm[3] = 16;
 	norm[4] = 2;
-	make_table(&k->literals, 7, norm, 36);
+	make_table(&k->literals, LITERALS_TABLE_BITS, norm, 36);
 	/* 53 codes, of lengths from 3 on: an entry's 22; an exit's 18, 6 and 10, or 5 and 9 */
 	for (unsigned int i = 0; i < 53; i++)
 		norm[i] = 1;
@@ -163,7 +189,7 @@ static void make_tables(struct dat_packer *k)
 	norm[10 - 3] = 44;
 	norm[5 - 3] = 12;
 	norm[9 - 3] = 11;
-	make_table(&k->matches, 8, norm, 53);
+	make_table(&k->matches, MATCH_TABLE_BITS, norm, 53);
 	/* 18 codes: the same distance as before, or a power of two */
 	for (unsigned int i = 0; i < 18; i++)
 		norm[i] = i < 5 ? 1 : 2;
@@ -171,7 +197,7 @@ static void make_tables(struct dat_packer *k)
 	norm[10] = 3;
 	norm[11] = 3;
 	norm[17] = 1;
-	make_table(&k->offsets, 6, norm, 18);
+	make_table(&k->offsets, OFFSET_TABLE_BITS, norm, 18);
 }
 
 struct dat_packer *dat_packer_new(void)
@@ -182,7 +208,7 @@ struct dat_packer *dat_packer_new(void)
 		return NULL;
 	/* literals are copied by eight bytes, sequences stored by three */
 	k->lit = malloc(DAT_PACK_MAX + 24);
-	k->seq = malloc((MAX_SEQUENCES + 2) * sizeof(*k->seq));
+	k->seq = malloc((MAX_WORDS + 2) * sizeof(*k->seq));
 	if (!k->lit || !k->seq) {
 		dat_packer_free(k);
 		return NULL;
@@ -222,140 +248,9 @@ struct block {
 	const unsigned char *done; /* all before it is in a sequence */
 	unsigned char *lit;
 	uint64_t *seq;
-	uint32_t offset; /* of the last match */
+	uint32_t offset;  /* of the last match */
+	uint32_t nr_long; /* words that are more bits of a sequence */
 };
-
-static inline void put_literals(struct block *b, const unsigned char *from, uint32_t nr)
-{
-	/* a match of four bytes follows */
-	if (nr <= 4)
-		memcpy(b->lit, from, 4);
-	else
-		memcpy(b->lit, from, nr);
-	b->lit += nr;
-}
-
-/* A sequence of @nr literals and a match of @bytes. */
-static inline uint64_t sequence(uint64_t value, uint32_t nr, uint32_t bytes)
-{
-	return value | (uint64_t)nr << SEQ_LITERALS_SHIFT | (uint64_t)bytes << SEQ_MATCH_SHIFT;
-}
-
-/* All from b->done to @p are literals; then a match of @bytes at @offset before. */
-static inline void put_match(struct block *b, const unsigned char *p, uint32_t bytes,
-			     uint32_t offset)
-{
-	uint32_t nr = (uint32_t)(p - b->done);
-	/* a repeated offset means another one where there is no literal */
-	uint64_t value = nr && offset == b->offset ? 1 : offset + 3;
-
-	put_literals(b, b->done, nr);
-	*b->seq++ = sequence(value, nr, bytes);
-	b->offset = offset;
-	b->done = p + bytes;
-}
-
-/* What is the same at @p and @q, up to @end, in matches of four bytes at least. */
-static void match_parts(struct block *b, const unsigned char *p, const unsigned char *q,
-			const unsigned char *end)
-{
-	const uint32_t offset = (uint32_t)(p - q);
-
-	while (p < end) {
-		const unsigned char *from = p;
-
-		while (p < end && *p == *(p - offset))
-			p++;
-		if (p - from >= 4)
-			put_match(b, from, (uint32_t)(p - from), offset);
-		while (p < end && *p != *(p - offset))
-			p++;
-	}
-}
-
-/* How many low bytes of @differ are not 0, at least 2: the literals of a time. */
-static inline uint32_t low_bytes(uint64_t differ)
-{
-	return (71u - (uint32_t)__builtin_clzll(differ | 0x100)) / 8;
-}
-
-/*
- * An event of @bytes at @p with the one at @q, whose function and kind it shares. What is done of an
- * exit's times is done of an entry as well, and left: which of the two comes cannot be foreseen.
- */
-static inline bool match_event(struct block *b, const unsigned char *p, const unsigned char *q,
-			       uint32_t bytes)
-{
-	const uint64_t is_exit = bytes == EXIT_BYTES, only = -is_exit;
-	uint64_t differ = (u64_at(p + 4) ^ u64_at(q + 4)) | (u64_at(p + IP_AT) ^ u64_at(q + IP_AT));
-	uint64_t call = u64_at(p + CALLTIME_AT) ^ u64_at(q + CALLTIME_AT);
-	uint64_t ret = u64_at(p + RETTIME_AT) ^ u64_at(q + RETTIME_AT);
-	uint32_t last = u32_at(p + bytes - 4) == u32_at(q + bytes - 4) ? bytes : bytes - 4;
-	uint32_t head = low_bytes(u32_at(p) ^ u32_at(q)), call_low = low_bytes(call);
-	uint32_t offset = (uint32_t)(p - q), ret_low = low_bytes(ret);
-	uint32_t before = (uint32_t)(p - b->done) + head;
-
-	if (differ || ((call | ret) & only) >> 40 || before > 8)
-		return false;
-	memcpy(b->lit, b->done, 8);
-	b->lit += before;
-	memcpy(b->lit, p + CALLTIME_AT, 8);
-	b->lit += call_low & only;
-	memcpy(b->lit, p + RETTIME_AT, 8);
-	b->lit += ret_low & only;
-	b->seq[0] = sequence(offset == b->offset ? 1 : offset + 3, before,
-			     (is_exit ? CALLTIME_AT : last) - head);
-	b->seq[1] = sequence(1, call_low, 8 - call_low);
-	b->seq[2] = sequence(1, ret_low, last - RETTIME_AT - ret_low);
-	b->seq += 1 + 2 * is_exit;
-	b->offset = offset;
-	b->done = p + last;
-	return true;
-}
-
-/* An event of @bytes, of the compact form by its size. @end: of what may be read. */
-static inline void find_event(struct dat_packer *k, struct block *b, const unsigned char *p,
-			      uint32_t bytes, const unsigned char *end)
-{
-	uint32_t last = u32_at(p + bytes - 4), ip = u32_at(p + IP_AT) * 0x9e3779b1u + bytes;
-	uint32_t *key = &k->by_key[((ip ^ last) * 0x85ebca6bu) >> (32 - KEY_BITS)];
-	uint32_t *function = &k->by_function[ip >> (32 - FUNCTION_BITS)];
-	uint32_t *kind = &k->by_kind[bytes == ENTRY_BYTES];
-	uint32_t found = *key ?: *kind;
-	const unsigned char *q = b->src + found - 1;
-
-	if (found && u64_at(q + IP_AT) != u64_at(p + IP_AT) && *function)
-		q = b->src + *function - 1;
-	*key = *function = *kind = (uint32_t)(p - b->src) + 1;
-	if (found && (end - p < (long)EXIT_BYTES || !match_event(b, p, q, bytes)))
-		match_parts(b, p, q, p + bytes);
-}
-
-static void find_page(struct dat_packer *k, struct block *b, const unsigned char *page)
-{
-	const unsigned char *p = page + SUBBUF_HEAD_BYTES, *end = page + SUBBUF_BYTES, *data_end;
-	uint64_t commit = u64_at(page + 8) & SUBBUF_COMMIT_MASK;
-
-	data_end = commit < (uint64_t)(end - p) ? p + commit : end;
-	while (data_end - p >= 4) {
-		uint32_t type = u32_at(p) & ((1u << EVENT_TYPE_BITS) - 1), bytes = 4 + 4 * type;
-
-		/* one test, as it cannot be foreseen which of the two it is */
-		if (CALL_TYPES >> type & 1) {
-			if (bytes > (uint64_t)(data_end - p))
-				break;
-			find_event(k, b, p, bytes, end);
-		} else if (type == EVENT_TIME_EXTEND || type == EVENT_TIME_STAMP) {
-			bytes = 8;
-		} else if (!type || type > EVENT_DATA_MAX) {
-			break;
-		}
-		p += bytes;
-	}
-	/* zeros to the end */
-	if (end - data_end >= 16)
-		match_parts(b, data_end + 1, data_end, end);
-}
 
 /* The code of a number of literals, 3.1.1.3.2.1.1, and how many bits of it follow. */
 static unsigned int literals_code(uint32_t nr, unsigned int *more)
@@ -401,22 +296,189 @@ static unsigned int match_code(uint32_t base, unsigned int *more)
 	return code;
 }
 
-static inline void fse_put(struct bits *b, const struct fse *f, uint32_t *state, unsigned int code)
+static inline void put_literals(struct block *b, const unsigned char *from, uint32_t nr)
 {
-	const struct fse_code *c = &f->code[code];
-	unsigned int nr = (*state + c->bits) >> 16;
-
-	bits_add(b, *state & ((1u << nr) - 1), nr);
-	*state = f->next[(int32_t)(*state >> nr) + c->find];
+	/* a match of four bytes follows */
+	if (nr <= 4)
+		memcpy(b->lit, from, 4);
+	else
+		memcpy(b->lit, from, nr);
+	b->lit += nr;
 }
 
-/* A state of @code: of the last sequence, which is the first one that is coded. */
-static uint32_t fse_start(const struct fse *f, unsigned int code)
+/* The part of a sequence's word that its offset is; @value: 1 is the last sequence's. */
+static inline uint64_t offset_of(uint32_t value)
 {
-	unsigned int nr = (f->code[code].bits + (1u << 15)) >> 16;
-	uint32_t value = (nr << 16) - f->code[code].bits;
+	uint32_t code = log2_of(value);
 
-	return f->next[(int32_t)(value >> nr) + f->code[code].find];
+	return (value ^ 1u << code) | code << (SEQ_OFFSET_SHIFT + OFFSET_TABLE_BITS);
+}
+
+/* The word, from codes. */
+static inline uint64_t sequence(uint64_t offset, uint64_t literals, uint64_t match)
+{
+	return offset | literals << (SEQ_LITERALS_SHIFT + LITERALS_TABLE_BITS) |
+	       match << (SEQ_MATCH_SHIFT + MATCH_TABLE_BITS);
+}
+
+/* All from b->done to @p are literals; then a match of @bytes at @offset before. */
+static inline void put_match(struct block *b, const unsigned char *p, uint32_t bytes,
+			     uint32_t offset)
+{
+	uint32_t nr = (uint32_t)(p - b->done), base = bytes - MIN_MATCH;
+	unsigned int literals_more, match_more;
+	/* a repeated offset means another one where there is no literal */
+	uint64_t seq = offset_of(nr && offset == b->offset ? 1 : offset + 3), more;
+
+	put_literals(b, b->done, nr);
+	seq |= sequence(0, literals_code(nr, &literals_more), match_code(base, &match_more));
+	if (literals_more | match_more) {
+		more = (nr & ((1u << literals_more) - 1)) | (base & ((1u << match_more) - 1))
+								    << literals_more;
+		*b->seq++ = more | (uint64_t)(literals_more + match_more) << MORE_NR_SHIFT;
+		b->nr_long++;
+		seq |= SEQ_LONG;
+	}
+	*b->seq++ = seq;
+	b->offset = offset;
+	b->done = p + bytes;
+}
+
+/* How many bytes are the same from @p and @q on, up to @end of @p. */
+static inline uint32_t same_bytes(const unsigned char *p, const unsigned char *q,
+				  const unsigned char *end)
+{
+	const unsigned char *from = p;
+	uint64_t differ;
+
+	for (; end - p >= 8; p += 8, q += 8) {
+		differ = u64_at(p) ^ u64_at(q);
+		if (differ)
+			return (uint32_t)(p - from) + (uint32_t)__builtin_ctzll(differ) / 8;
+	}
+	while (p < end && *p == *q) {
+		p++;
+		q++;
+	}
+	return (uint32_t)(p - from);
+}
+
+/* What is the same at @p and @q, up to @end, in matches of four bytes at least. */
+static void match_parts(struct block *b, const unsigned char *p, const unsigned char *q,
+			const unsigned char *end)
+{
+	const uint32_t offset = (uint32_t)(p - q);
+
+	while (p < end) {
+		const unsigned char *from = p;
+
+		p += same_bytes(p, p - offset, end);
+		if (p - from >= 4)
+			put_match(b, from, (uint32_t)(p - from), offset);
+		while (p < end && *p != *(p - offset))
+			p++;
+	}
+}
+
+/* How many low bytes of @differ are not 0, at least 2: the literals of a time. */
+static inline uint32_t low_bytes(uint64_t differ)
+{
+	return (71u - (uint32_t)__builtin_clzll(differ | 0x100)) / 8;
+}
+
+/*
+ * An event of @bytes, a constant, at @p with the one at @q. Return: false: other fields differ than
+ * the times, or more of their bytes.
+ */
+static inline __attribute__((always_inline)) bool
+match_event(struct block *b, const unsigned char *p, const unsigned char *q, uint32_t bytes)
+{
+	uint64_t differ = (u64_at(p + 4) ^ u64_at(q + 4)) | (u64_at(p + IP_AT) ^ u64_at(q + IP_AT));
+	uint32_t offset = (uint32_t)(p - q), head = low_bytes(u32_at(p) ^ u32_at(q));
+	uint32_t before = (uint32_t)(p - b->done) + head, match = bytes - head;
+	unsigned char *lit = b->lit;
+	uint64_t *seq = b->seq;
+
+	differ |= u32_at(p + bytes - 4) ^ u32_at(q + bytes - 4);
+	if (differ || before > 8)
+		return false;
+	/* @b is in registers only where no byte is stored that might be of it */
+	memcpy(lit, b->done, 8);
+	lit += before;
+	if (bytes == EXIT_BYTES) {
+		uint64_t call = u64_at(p + CALLTIME_AT), ret = u64_at(p + RETTIME_AT);
+		uint64_t call_differ = call ^ u64_at(q + CALLTIME_AT);
+		uint64_t ret_differ = ret ^ u64_at(q + RETTIME_AT);
+		uint32_t call_low = low_bytes(call_differ), ret_low = low_bytes(ret_differ);
+
+		if ((call_differ | ret_differ) >> 40)
+			return false;
+		memcpy(lit, &call, 8);
+		lit += call_low;
+		memcpy(lit, &ret, 8);
+		lit += ret_low;
+		match = CALLTIME_AT - head;
+		seq[1] = sequence(0, call_low, 8 - MIN_MATCH - call_low);
+		seq[2] = sequence(0, ret_low, bytes - RETTIME_AT - MIN_MATCH - ret_low);
+	}
+	seq[0] = sequence(offset_of(offset == b->offset ? 1 : offset + 3), before,
+			  match - MIN_MATCH);
+	b->lit = lit;
+	b->seq = seq + (bytes == EXIT_BYTES ? 3 : 1);
+	b->offset = offset;
+	b->done = p + bytes;
+	return true;
+}
+
+/* No call of the same function and depth is near: one of the function, or any. */
+static __attribute__((noinline)) void find_farther(struct dat_packer *k, struct block *b,
+						   const unsigned char *p, uint32_t bytes,
+						   uint32_t hash)
+{
+	uint32_t *function = &k->by_function[hash >> (32 - FUNCTION_BITS)];
+	uint32_t *kind = &k->by_kind[bytes == ENTRY_BYTES];
+	uint32_t found = *function ?: *kind;
+
+	*function = *kind = (uint32_t)(p - b->src) + 1;
+	if (found)
+		match_parts(b, p, b->src + found - 1, p + bytes);
+}
+
+/* An event of @bytes, of the compact form by its size. */
+static inline __attribute__((always_inline)) void find_event(struct dat_packer *k, struct block *b,
+							     const unsigned char *p, uint32_t bytes)
+{
+	uint32_t last = u32_at(p + bytes - 4), hash = u32_at(p + IP_AT) * 0x9e3779b1u + bytes;
+	uint32_t *key = &k->by_key[((hash ^ last) * 0x85ebca6bu) >> (32 - KEY_BITS)];
+	uint32_t found = *key;
+
+	*key = (uint32_t)(p - b->src) + 1;
+	if (!found || !match_event(b, p, b->src + found - 1, bytes))
+		find_farther(k, b, p, bytes, hash);
+}
+
+static void find_page(struct dat_packer *k, struct block *b, const unsigned char *page)
+{
+	const unsigned char *p = page + SUBBUF_HEAD_BYTES, *end = page + SUBBUF_BYTES, *data_end;
+	uint64_t commit = u64_at(page + 8) & SUBBUF_COMMIT_MASK;
+
+	data_end = commit < (uint64_t)(end - p) ? p + commit : end;
+	while (data_end - p >= 4) {
+		uint32_t type = u32_at(p) & ((1u << EVENT_TYPE_BITS) - 1), bytes = 4 + 4 * type;
+
+		if (bytes == EXIT_BYTES && data_end - p >= EXIT_BYTES)
+			find_event(k, b, p, EXIT_BYTES);
+		else if (bytes == ENTRY_BYTES && data_end - p >= ENTRY_BYTES)
+			find_event(k, b, p, ENTRY_BYTES);
+		else if (type == EVENT_TIME_EXTEND || type == EVENT_TIME_STAMP)
+			bytes = 8;
+		else if (!type || type > EVENT_DATA_MAX || bytes > data_end - p)
+			break;
+		p += bytes;
+	}
+	/* zeros to the end */
+	if (end - data_end >= 16)
+		match_parts(b, data_end + 1, data_end, end);
 }
 
 static inline void put_low_bits(struct bits *b, uint32_t v, unsigned int nr)
@@ -424,70 +486,84 @@ static inline void put_low_bits(struct bits *b, uint32_t v, unsigned int nr)
 	bits_add(b, v & ((1u << nr) - 1), nr);
 }
 
-/* The sequences, from the last one to the first: 3.1.1.3.2.1. Return: the end. */
-static unsigned char *code_sequences(const struct dat_packer *k, const uint64_t *seq, size_t nr,
-				     unsigned char *to)
+/* Go from *@state, of the sequence behind, to a state of @code, which is at its place. */
+static inline void fse_step(struct bits *b, const struct fse *f, uint32_t *state, uint32_t code)
 {
+	uint32_t step = f->steps[code | *state];
+
+	bits_add(b, step >> STEP_BITS_SHIFT & 0xff, step >> STEP_NR_SHIFT);
+	*state = step & 0xff;
+}
+
+/* The sequences, from the last one to the first: 3.1.1.3.2.1. Return: the end. */
+static unsigned char *code_sequences(const struct dat_packer *k, const uint64_t *first,
+				     const uint64_t *seq, unsigned char *to)
+{
+	uint64_t word = *--seq;
+	uint32_t literals = k->literals.start[LITERALS_OF(word) >> LITERALS_TABLE_BITS];
+	uint32_t matches = k->matches.start[MATCH_OF(word) >> MATCH_TABLE_BITS];
+	uint32_t offsets = k->offsets.start[OFFSET_OF(word) >> OFFSET_TABLE_BITS];
 	struct bits b = {.at = to};
-	uint32_t literals = 0, matches = 0, offsets = 0;
 
-	for (size_t i = nr; i-- > 0;) {
-		uint32_t value = (uint32_t)seq[i] & SEQ_MASK;
-		uint32_t lit = (uint32_t)(seq[i] >> SEQ_LITERALS_SHIFT) & SEQ_MASK;
-		uint32_t base = (uint32_t)(seq[i] >> SEQ_MATCH_SHIFT) - MIN_MATCH;
-		unsigned int lit_more = 0, base_more = 0, offset_code = log2_of(value);
-		unsigned int lit_code = lit < 16 ? lit : literals_code(lit, &lit_more);
-		unsigned int base_code = base < 32 ? base : match_code(base, &base_more);
-
-		if (i == nr - 1) {
-			literals = fse_start(&k->literals, lit_code);
-			matches = fse_start(&k->matches, base_code);
-			offsets = fse_start(&k->offsets, offset_code);
-		} else {
-			fse_put(&b, &k->offsets, &offsets, offset_code);
-			fse_put(&b, &k->matches, &matches, base_code);
-			fse_put(&b, &k->literals, &literals, lit_code);
-		}
-		if (lit_more | base_more) {
+	for (;;) {
+		if (word & SEQ_LONG) {
 			bits_flush(&b);
-			put_low_bits(&b, lit, lit_more);
-			put_low_bits(&b, base, base_more);
+			--seq;
+			bits_add(&b, (uint32_t)*seq, (unsigned int)(*seq >> MORE_NR_SHIFT));
 			bits_flush(&b);
 		}
-		put_low_bits(&b, value, offset_code);
+		bits_add(&b, word & SEQ_OFFSET_MASK, OFFSET_OF(word) >> OFFSET_TABLE_BITS);
 		bits_flush(&b);
+		if (seq == first)
+			break;
+		word = *--seq;
+		fse_step(&b, &k->offsets, &offsets, OFFSET_OF(word));
+		fse_step(&b, &k->matches, &matches, MATCH_OF(word));
+		fse_step(&b, &k->literals, &literals, LITERALS_OF(word));
 	}
-	put_low_bits(&b, matches, k->matches.table_bits);
-	put_low_bits(&b, offsets, k->offsets.table_bits);
-	put_low_bits(&b, literals, k->literals.table_bits);
+	put_low_bits(&b, matches, MATCH_TABLE_BITS);
+	put_low_bits(&b, offsets, OFFSET_TABLE_BITS);
+	put_low_bits(&b, literals, LITERALS_TABLE_BITS);
 	bits_add(&b, 1, 1);
 	bits_flush(&b);
 	return b.at + (b.nr != 0);
 }
 
+#define SUM_1 0x9e3779b185ebca87u
+#define SUM_2 0xc2b2ae3d27d4eb4fu
+#define SUM_3 0x165667b19e3779f9u
+#define SUM_4 0x85ebca77c2b2ae63u
+
+static inline uint64_t turned(uint64_t v, unsigned int bits)
+{
+	return v << bits | v >> (64 - bits);
+}
+
+static inline uint64_t sum_round(uint64_t sum, uint64_t v)
+{
+	return turned(sum + v * SUM_2, 31) * SUM_1;
+}
+
 /* XXH64 with seed 0, of a multiple of 32 bytes (xxhash's specification). */
 static uint64_t checksum(const unsigned char *p, size_t bytes)
 {
-	const uint64_t p1 = 0x9e3779b185ebca87u, p2 = 0xc2b2ae3d27d4eb4fu, p3 = 0x165667b19e3779f9u,
-		       p4 = 0x85ebca77c2b2ae63u;
-	uint64_t v[4] = {p1 + p2, p2, 0, -p1}, sum;
+	const unsigned char *end = p + bytes;
+	uint64_t a = SUM_1 + SUM_2, b = SUM_2, c = 0, d = -SUM_1, sum;
 
-	for (size_t at = 0; at < bytes; at += 32) {
-		for (unsigned int i = 0; i < 4; i++) {
-			v[i] += u64_at(p + at + 8 * i) * p2;
-			v[i] = (v[i] << 31 | v[i] >> 33) * p1;
-		}
+	for (; p < end; p += 32) {
+		a = sum_round(a, u64_at(p));
+		b = sum_round(b, u64_at(p + 8));
+		c = sum_round(c, u64_at(p + 16));
+		d = sum_round(d, u64_at(p + 24));
 	}
-	sum = (v[0] << 1 | v[0] >> 63) + (v[1] << 7 | v[1] >> 57) + (v[2] << 12 | v[2] >> 52) +
-	      (v[3] << 18 | v[3] >> 46);
-	for (unsigned int i = 0; i < 4; i++) {
-		v[i] *= p2;
-		sum ^= (v[i] << 31 | v[i] >> 33) * p1;
-		sum = sum * p1 + p4;
-	}
+	sum = turned(a, 1) + turned(b, 7) + turned(c, 12) + turned(d, 18);
+	sum = (sum ^ sum_round(0, a)) * SUM_1 + SUM_4;
+	sum = (sum ^ sum_round(0, b)) * SUM_1 + SUM_4;
+	sum = (sum ^ sum_round(0, c)) * SUM_1 + SUM_4;
+	sum = (sum ^ sum_round(0, d)) * SUM_1 + SUM_4;
 	sum += bytes;
-	sum = (sum ^ sum >> 33) * p2;
-	sum = (sum ^ sum >> 29) * p3;
+	sum = (sum ^ sum >> 33) * SUM_2;
+	sum = (sum ^ sum >> 29) * SUM_3;
 	return sum ^ sum >> 32;
 }
 
@@ -527,7 +603,7 @@ size_t dat_pack(struct dat_packer *k, void *dst, size_t room, const void *src, s
 	memcpy(b.lit, b.done, (size_t)(end - b.done));
 	b.lit += end - b.done;
 	nr_lit = (size_t)(b.lit - k->lit);
-	nr_seq = (size_t)(b.seq - k->seq);
+	nr_seq = (size_t)(b.seq - k->seq) - b.nr_long;
 	/* a sequence has 8 bytes at most; what does not pack is for zstd to store */
 	if (!nr_seq || nr_lit + 8 * nr_seq + 512 > room || nr_lit + nr_seq / 2 > bytes)
 		return 0;
@@ -550,7 +626,7 @@ size_t dat_pack(struct dat_packer *k, void *dst, size_t room, const void *src, s
 	to = put_table(to, &k->literals);
 	to = put_table(to, &k->offsets);
 	to = put_table(to, &k->matches);
-	to = code_sequences(k, k->seq, nr_seq, to);
+	to = code_sequences(k, k->seq, b.seq, to);
 	if ((size_t)(to - (unsigned char *)dst) + 4 >= bytes)
 		return 0;
 	put_u32(block, 1u | BLOCK_PACKED << 1 | (uint32_t)(to - block - 3) << 3, 3);
