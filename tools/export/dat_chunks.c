@@ -24,6 +24,7 @@
 #define NR_SLOTS    32u
 #define MAX_WORKERS 3
 #define HEAD_BYTES  8u
+#define PLACE_BYTES (1u << 20)
 
 enum slot_state { EMPTY, RAW, PACKING, PACKED };
 
@@ -36,10 +37,16 @@ struct slot {
 	uint32_t tag;
 };
 
-/* Where chunks go: the next one to @offset. */
+/*
+ * Where chunks go: the next one to @offset. They are written by PLACE_BYTES at a time, which takes
+ * the kernel half of the time of a write for each chunk.
+ */
 struct place {
 	int fd;
 	uint64_t offset;
+	unsigned char
+		*bytes; /* the last ones before @offset, which are not written yet; NULL: none */
+	size_t nr;
 };
 
 /* What a thread packs chunks with. */
@@ -131,6 +138,40 @@ static int note(struct chunks *c, const struct slot *s)
 	return 0;
 }
 
+/* Write the bytes that wait. Return: 0 or -errno; they are gone in either case. */
+static int place_write(struct place *to)
+{
+	size_t nr = to->nr;
+
+	to->nr = 0;
+	return nr ? dat_file_pwrite(to->fd, to->bytes, nr, to->offset - nr) : 0;
+}
+
+static int place_add(struct place *to, const unsigned char *from, size_t bytes)
+{
+	int ret = 0;
+
+	if (!to->bytes)
+		to->bytes = malloc(PLACE_BYTES);
+	if (!to->bytes) {
+		ret = dat_file_pwrite(to->fd, from, bytes, to->offset);
+		to->offset += bytes;
+		return ret;
+	}
+	while (bytes && !ret) {
+		size_t n = PLACE_BYTES - to->nr < bytes ? PLACE_BYTES - to->nr : bytes;
+
+		memcpy(to->bytes + to->nr, from, n);
+		to->nr += n;
+		to->offset += n;
+		from += n;
+		bytes -= n;
+		if (to->nr == PLACE_BYTES)
+			ret = place_write(to);
+	}
+	return ret;
+}
+
 /* Write what is next in order; one thread at a time. Called and returns with the lock held. */
 static void write_ready(struct chunks *c)
 {
@@ -144,12 +185,11 @@ static void write_ready(struct chunks *c)
 
 		if (!c->err) {
 			pthread_mutex_unlock(&c->lock);
-			ret = dat_file_pwrite(to->fd, s->packed, s->packed_bytes, to->offset);
+			ret = place_add(to, s->packed, s->packed_bytes);
 			pthread_mutex_lock(&c->lock);
 		}
 		if (ret && !c->err)
 			c->err = ret;
-		to->offset += s->packed_bytes;
 		c->count++;
 		if (c->noting && !c->err)
 			c->err = note(c, s);
@@ -282,6 +322,8 @@ void chunks_free(struct chunks *c)
 		free(c->slots[i].raw);
 	}
 	free(c->notes);
+	free(c->to.bytes);
+	free(c->apart.bytes);
 	packer_clear(&c->own);
 	pthread_cond_destroy(&c->done);
 	pthread_cond_destroy(&c->work);
@@ -304,7 +346,7 @@ void chunks_apart(struct chunks *c, uint32_t tag, int fd, uint64_t offset)
 {
 	c->has_apart = true;
 	c->apart_tag = tag;
-	c->apart = (struct place){fd, offset};
+	c->apart = (struct place){.fd = fd, .offset = offset};
 }
 
 unsigned char *chunks_get(struct chunks *c)
@@ -368,6 +410,10 @@ int chunks_flush(struct chunks *c)
 		if (!pack_one(c, &c->own))
 			pthread_cond_wait(&c->done, &c->lock);
 	}
+	/* no chunk is under way: no other thread is at the places */
+	ret = place_write(&c->to) ?: place_write(&c->apart);
+	if (ret && !c->err)
+		c->err = ret;
 	ret = c->err;
 	pthread_mutex_unlock(&c->lock);
 	return ret;
