@@ -42,6 +42,11 @@ struct encoder {
 	struct calls *calls;
 	struct last_entry *last; /* a CPU each */
 	uint64_t *lost;		 /* not reported yet, a CPU each */
+	/* of the current run: what is its CPU's above, and what all of its events share */
+	struct last_entry *run_last;
+	uint64_t *run_lost;
+	struct subbuf_writer *page;
+	uint64_t common;
 	struct stack_numbers numbers;
 	struct runs *runs;
 	bool missed; /* so far, without entries that still wait for the next event */
@@ -49,21 +54,21 @@ struct encoder {
 	int err;
 };
 
-static uint64_t common_fields(const struct record *rec, uint16_t id)
+/* The common fields, without the id. */
+static uint64_t common_fields(const struct record *rec)
 {
-	return id | (uint64_t)rec->flags << 16 | (uint64_t)rec->preempt_count << 24 |
+	return (uint64_t)rec->flags << 16 | (uint64_t)rec->preempt_count << 24 |
 	       (uint64_t)(uint32_t)rec->pid << 32;
 }
 
 /* Room for an event of @bytes; NULL after an error. */
-static inline unsigned char *put(struct encoder *e, const struct record *rec, uint32_t bytes)
+static inline unsigned char *put(struct encoder *e, uint64_t ts, uint32_t bytes)
 {
-	uint64_t *lost = &e->lost[rec->cpu];
-	unsigned char *at = subbuf_reserve(&e->g->pages[rec->cpu], rec->ts, *lost, bytes, &e->err);
+	uint64_t lost = *e->run_lost;
 
-	*lost = 0;
+	*e->run_lost = 0;
 	e->g->events++;
-	return at;
+	return subbuf_reserve(e->page, ts, lost, bytes, &e->err);
 }
 
 /* Does @rec, the next record behind the entry, end it? */
@@ -101,8 +106,7 @@ static void check_leaf(struct encoder *e, struct last_entry *l, const struct rec
 		unwound = rec->kind == RECORD_UNWOUND;
 		end = rec->ts;
 	}
-	is_leaf = exit && !e->lost[rec->cpu] && ip == l->ip && rec->pid == l->pid &&
-		  stack == l->stack;
+	is_leaf = exit && !*e->run_lost && ip == l->ip && rec->pid == l->pid && stack == l->stack;
 	if (is_leaf != ends ||
 	    (is_leaf && (took != end - l->start || how != (unwound ? DAT_HOW_UNWOUND : 0))))
 		e->missed = true;
@@ -125,15 +129,15 @@ static inline void encode_entry(struct encoder *e, const struct call *call,
 				const struct record *rec)
 {
 	uint32_t stack = number_of(e, rec->process, call->stack, call->depth);
-	struct last_entry *l = &e->last[rec->cpu];
+	struct last_entry *l = e->run_last;
 	unsigned char *data;
 
 	if (l->pending)
 		check_leaf(e, l, rec, false, call->ip, stack, 0, 0);
-	data = put(e, rec, DAT_COMPACT_ENTRY_BYTES);
+	data = put(e, rec->ts, DAT_COMPACT_ENTRY_BYTES);
 	if (data)
-		dat_compact_entry(data, common_fields(rec, DAT_ID_ENTRY), call->ip, call->depth,
-				  stack, call->flags & CALL_TAIL ? DAT_HOW_TAIL : 0);
+		dat_compact_entry(data, e->common | DAT_ID_ENTRY, call->ip, call->depth, stack,
+				  call->flags & CALL_TAIL ? DAT_HOW_TAIL : 0);
 	l->pending = true;
 	l->known = l->any_exit = false;
 	l->at = e->calls->run_at;
@@ -151,15 +155,15 @@ static inline void put_exit(struct encoder *e, const struct record *rec, uint64_
 			    uint32_t depth, uint32_t stack_id, uint32_t how)
 {
 	uint32_t stack = number_of(e, rec->process, stack_id, depth);
-	struct last_entry *l = &e->last[rec->cpu];
+	struct last_entry *l = e->run_last;
 	unsigned char *data;
 
 	if (l->pending)
 		check_leaf(e, l, rec, true, ip, stack, took, how);
-	data = put(e, rec, DAT_COMPACT_EXIT_BYTES);
+	data = put(e, rec->ts, DAT_COMPACT_EXIT_BYTES);
 	if (data)
-		dat_compact_exit(data, common_fields(rec, DAT_ID_EXIT), ip, rec->ts - took, rec->ts,
-				 depth, stack, how);
+		dat_compact_exit(data, e->common | DAT_ID_EXIT, ip, rec->ts - took, rec->ts, depth,
+				 stack, how);
 }
 
 static inline void encode_exit(struct encoder *e, const struct call *call, const struct record *rec)
@@ -184,6 +188,30 @@ static void run_leave(struct calls *c, struct call *call, struct call *parent,
 	encode_exit(c->arg, call, rec);
 }
 
+/* Encode both events at once: the next record ends the call, and so does the next event. */
+static bool run_leaf(struct calls *c, struct call *parent, const struct record *rec, uint64_t end)
+{
+	const struct stack *s = c->cpu_thread[rec->cpu]->cur;
+	uint32_t depth = parent->depth + 1, stack;
+	struct encoder *e = c->arg;
+	struct last_entry *l = e->run_last;
+	unsigned char *data;
+
+	if (end < rec->ts)
+		return false;
+	stack = number_of(e, rec->process, s->own ? 0 : s->id, depth);
+	if (l->pending)
+		check_leaf(e, l, rec, false, rec->ip, stack, 0, 0);
+	data = put(e, rec->ts, DAT_COMPACT_ENTRY_BYTES);
+	if (data)
+		dat_compact_entry(data, e->common | DAT_ID_ENTRY, rec->ip, depth, stack, 0);
+	data = put(e, end, DAT_COMPACT_EXIT_BYTES);
+	if (data)
+		dat_compact_exit(data, e->common | DAT_ID_EXIT, rec->ip, rec->ts, end, depth, stack,
+				 0);
+	return true;
+}
+
 /* The same of the others. */
 static void on_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
@@ -205,7 +233,7 @@ static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct
 static int on_run(struct calls *c, void *arg, const struct run *run)
 {
 	(void)arg;
-	return calls_plain_run(c, run, run_enter, run_leave, NULL);
+	return calls_plain_run(c, run, run_enter, run_leave, run_leaf);
 }
 
 /*
@@ -219,6 +247,10 @@ static void begin_run(struct encoder *e, const struct run *run)
 	uint32_t word = run->words[0], id = RECORD_RUN_ID(word);
 	struct record rec = run->head;
 
+	e->run_last = l;
+	e->run_lost = lost;
+	e->page = &e->g->pages[rec.cpu];
+	e->common = common_fields(&rec);
 	*lost = record_lost_sum(*lost, rec.lost);
 	if (!l->pending || l->known)
 		return;
