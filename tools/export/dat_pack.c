@@ -21,7 +21,7 @@
 
 #define MIN_MATCH	    3u
 #define MAX_WORDS	    (DAT_PACK_MAX / 4u) /* a sequence is of four bytes at least, a long one of 16 */
-#define KEY_BITS	    12u
+#define KEY_BITS	    13u
 #define FUNCTION_BITS	    11u
 #define LITERALS_TABLE_BITS 7u
 #define MATCH_TABLE_BITS    8u
