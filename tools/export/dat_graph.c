@@ -26,6 +26,8 @@
 #include "tools/export/dat_pages.h"
 #include "tools/export/dat_sections.h"
 
+#define COPY_BYTES (1u << 20)
+
 struct dat_graph {
 	const struct dat_file *file;
 	struct chunks *chunks;
@@ -371,47 +373,54 @@ uint64_t dat_graph_events(const struct dat_graph *g)
 	return g->events;
 }
 
-/* Copy @bytes at @from of the temporary file to @to of the output. @buf: room for them. */
-static int copy(const struct dat_graph *g, unsigned char *buf, uint32_t bytes, uint64_t from,
+/* Copy @bytes at @from of the temporary file to @to of the output. @buf: of COPY_BYTES. */
+static int copy(const struct dat_graph *g, unsigned char *buf, uint64_t bytes, uint64_t from,
 		uint64_t to)
 {
+	int ret = 0;
 	ssize_t n;
 
-	for (uint32_t got = 0; got < bytes; got += (uint32_t)n) {
-		n = pread(g->fd, buf + got, bytes - got, (off_t)(from + got));
+	for (uint64_t got = 0; got < bytes && !ret; got += (uint64_t)n) {
+		uint64_t left = bytes - got;
+
+		n = pread(g->fd, buf, left < COPY_BYTES ? left : COPY_BYTES, (off_t)(from + got));
 		if (n <= 0)
 			return n ? -errno : -EIO;
+		ret = dat_file_pwrite(g->file->fd, buf, (size_t)n, to + got);
 	}
-	return dat_file_pwrite(g->file->fd, buf, bytes, to);
+	return ret;
 }
 
 int dat_graph_copy(const struct dat_graph *g, unsigned int cpu, uint64_t offset, uint64_t *bytes,
 		   uint32_t *nr_chunks)
 {
 	const struct chunk_note *note;
-	size_t nr, room = 1;
-	uint64_t from = 0;
-	unsigned char *buf;
+	uint64_t at = 0, from = 0, row = 0; /* `row` bytes at `from` are chunks side by side */
+	unsigned char *buf = malloc(COPY_BYTES);
+	size_t nr;
 	int ret = 0;
 
-	note = chunks_notes(g->chunks, &nr);
-	for (size_t i = 0; i < nr; i++)
-		room = note[i].bytes > room ? note[i].bytes : room;
-	buf = malloc(room);
 	if (!buf)
 		return dat_file_failed(g->file, -ENOMEM);
+	note = chunks_notes(g->chunks, &nr);
 	*bytes = *nr_chunks = 0;
 	for (size_t i = 0; i < nr && !ret; i++) {
 		bool placed = note[i].tag == g->first;
 
 		if (note[i].tag == cpu) {
-			if (!placed)
-				ret = copy(g, buf, note[i].bytes, from, offset + *bytes);
+			if (!placed && from + row != at) {
+				ret = copy(g, buf, row, from, offset + *bytes - row);
+				from = at;
+				row = 0;
+			}
+			row += placed ? 0 : note[i].bytes;
 			*bytes += note[i].bytes;
 			++*nr_chunks;
 		}
-		from += placed ? 0 : note[i].bytes;
+		at += placed ? 0 : note[i].bytes;
 	}
+	if (!ret)
+		ret = copy(g, buf, row, from, offset + *bytes - row);
 	free(buf);
 	return ret ? dat_file_failed(g->file, ret) : 0;
 }
