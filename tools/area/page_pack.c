@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "abi/record.h"
+#include "tools/area/page_calls.h"
 #include "tools/base/hash.h"
 
 #define PAGE_WORDS 512u
@@ -25,6 +26,8 @@ struct page_packer {
 	struct pack_page pages[PACK_PAGES];
 	struct table upper_table, word_table;
 	uint16_t used_uppers[PACK_WORDS], used_words[PACK_WORDS]; /* slots, to be emptied again */
+	/* by the upper half of a word of struct page_calls: a number + 1; 0: not known yet */
+	uint16_t call_upper[1u << PAGE_CALLS_STEP_BITS];
 	uint64_t words[PACK_WORDS];
 	uint32_t uppers[PACK_WORDS];
 	uint32_t wide[PACK_WORDS];
@@ -43,10 +46,20 @@ void page_packer_free(struct page_packer *k)
 	free(k);
 }
 
+/* Of an upper half: the upper half of its word in struct page_calls, if it has one. */
+static uint16_t call_key(uint32_t upper)
+{
+	uint32_t kind = (upper >> (RECORD_KIND_SHIFT - 32)) - RECORD_ENTRY;
+
+	return (uint16_t)(kind << PAGE_CALLS_ID_BITS | (upper & ((1u << PAGE_CALLS_ID_BITS) - 1)));
+}
+
 void page_pack_begin(struct page_packer *k)
 {
-	for (uint32_t i = 0; i < k->head.nr_uppers; i++)
+	for (uint32_t i = 0; i < k->head.nr_uppers; i++) {
 		k->upper_table.number[k->used_uppers[i]] = 0;
+		k->call_upper[call_key(k->uppers[i])] = 0;
+	}
 	for (uint32_t i = 0; i < k->head.nr_words; i++)
 		k->word_table.number[k->used_words[i]] = 0;
 	memset(&k->head, 0, sizeof(k->head));
@@ -124,6 +137,26 @@ void page_pack_add(struct page_packer *k, const void *page)
 	p->rest = (uint16_t)(i < end ? end - i : 0);
 	for (; i < end; i++)
 		add_word(k, words[i]);
+}
+
+void page_pack_add_calls(struct page_packer *k, const struct page_calls *c)
+{
+	struct pack_page *p = &k->pages[k->head.nr_pages++];
+	uint16_t *stamps = k->stamps + k->head.heads, *upper_of = k->upper_of + k->head.heads;
+
+	*p = (struct pack_page){.head = c->head, .heads = (uint16_t)c->nr};
+	for (unsigned int i = 0; i < c->nr; i++) {
+		uint32_t word = page_calls_word(c, i), step = page_calls_step(word);
+		uint16_t *number = &k->call_upper[word >> PAGE_CALLS_STEP_BITS];
+
+		if (!*number)
+			*number = (uint16_t)(number_upper(k, page_calls_upper(word)) + 1);
+		if (step == PACK_WIDE)
+			k->wide[k->head.nr_wide++] = step;
+		stamps[i] = (uint16_t)step;
+		upper_of[i] = (uint16_t)(*number - 1);
+	}
+	k->head.heads += c->nr;
 }
 
 static unsigned char *put(unsigned char *to, const void *from, size_t bytes)

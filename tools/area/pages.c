@@ -346,3 +346,8 @@ int pages_fetch(const struct pages *p, size_t i, void *page)
 {
 	return page_fetch(p, &p->refs[i], page);
 }
+
+int pages_calls(const struct pages *p, size_t i, struct page_calls *out)
+{
+	return page_fetch_calls(p, &p->refs[i], out);
+}

@@ -25,6 +25,7 @@
 
 #include "abi/page.h"
 #include "tools/area/meta.h"
+#include "tools/area/page_calls.h"
 #include "tools/reader/reader.h"
 
 struct pages;
@@ -52,6 +53,11 @@ struct pages_source {
 	 * set.
 	 */
 	int (*fetch)(void *arg, const struct page_ref *ref, void *page);
+	/*
+	 * Read a page of calls as it is packed. NULL: the source has none. Return: 1; 0: it must be
+	 * fetched; -errno with fail() set.
+	 */
+	int (*calls)(void *arg, const struct page_ref *ref, struct page_calls *out);
 	void (*close)(void *arg);
 	void *arg;
 	/* pages_can_part(): make another @arg for fetch in another thread; free it */
@@ -240,6 +246,8 @@ size_t pages_nr_refs(const struct pages *p);
 const struct page_ref *pages_ref(const struct pages *p, size_t i);
 /* Read page number @i. Return: as pages_source.fetch. */
 int pages_fetch(const struct pages *p, size_t i, void *page);
+/* The same of pages_source.calls; 0 also: the source has none. */
+int pages_calls(const struct pages *p, size_t i, struct page_calls *out);
 
 /* *@pair: gets pair of clocks number @i, as it was added. Return: is there one? */
 bool pages_clock(const struct pages *p, size_t i, struct area_clock *pair);

@@ -78,6 +78,17 @@ static inline int page_fetch(const struct pages *p, const struct page_ref *ref, 
 	return p->source.fetch(p->source.arg, ref, page);
 }
 
+/* The same of pages_source.calls, which need not be. */
+static inline int page_fetch_calls(const struct pages *p, const struct page_ref *ref,
+				   struct page_calls *out)
+{
+	if (!p->source.calls)
+		return 0;
+	if (p->reader.stop && atomic_load_explicit(p->reader.stop, memory_order_relaxed))
+		return fail(EINTR, "interrupted");
+	return p->source.calls(p->source.arg, ref, out);
+}
+
 extern const struct reader_ops pages_ops, pages_follow_ops;
 
 /* A record as it lies in an open page. */

@@ -161,6 +161,34 @@ static void convert_plain(const struct pages *p, struct open_page *o, const uint
 	}
 }
 
+/* Decode a page of calls, as decode_plain(). Its stamps are in order. */
+static bool decode_calls(const struct member *m, const struct page_calls *c, uint32_t *stamps,
+			 uint32_t *words)
+{
+	uint32_t nr_functions = m->nr_functions, stamp = 0;
+
+	for (unsigned int i = 0; i < c->nr; i++) {
+		uint32_t word = page_calls_word(c, i), id = page_calls_id(word);
+
+		if (id >= nr_functions || !(m->no_gaps || m->functions[id]))
+			return false;
+		stamp += page_calls_step(word);
+		stamps[i] = stamp;
+		words[i] = page_calls_upper(word);
+	}
+	return true;
+}
+
+/* @stamps: of a plain page, else NULL. */
+static void set_times(const struct pages *p, struct open_page *o, const uint32_t *stamps)
+{
+	if (o->member->counter)
+		o->line = clock_line_find(&p->clock, o->base);
+	if (stamps)
+		convert_plain(p, o, stamps);
+	o->ts = stamps ? o->run_ts[0] : slot_ts(p, o, &o->slots[0]);
+}
+
 static struct open_page *open_plain(const struct pages *p, const struct page_ref *ref,
 				    const struct page_head *head, const uint32_t *words,
 				    unsigned int nr)
@@ -181,6 +209,27 @@ static struct open_page *open_plain(const struct pages *p, const struct page_ref
 	return o;
 }
 
+/* Return: 1; 0: it is another page; -errno with fail() set. */
+static int load_calls(const struct pages *p, const struct page_ref *ref, struct open_page **out)
+{
+	uint32_t stamps[PAGE_MAX_SLOTS], words[PAGE_MAX_SLOTS];
+	struct page_calls calls;
+	struct open_page *o;
+	int got = p->follow ? 0 : page_fetch_calls(p, ref, &calls);
+
+	if (got <= 0)
+		return got;
+	if (!calls.nr || calls.head.seq != ref->seq ||
+	    !decode_calls(p->members[ref->member], &calls, stamps, words))
+		return 0;
+	o = open_plain(p, ref, &calls.head, words, calls.nr);
+	if (!o)
+		return fail(ENOMEM, "out of memory for a page");
+	set_times(p, o, stamps);
+	*out = o;
+	return 1;
+}
+
 int page_load(const struct pages *p, const struct page_ref *ref, struct open_page **out,
 	      uint32_t *gone)
 {
@@ -196,6 +245,9 @@ int page_load(const struct pages *p, const struct page_ref *ref, struct open_pag
 
 	*out = NULL;
 	*gone = 0;
+	got = load_calls(p, ref, out);
+	if (got)
+		return got < 0 ? got : 0;
 	got = page_fetch(p, ref, page);
 	if (got < 0)
 		return got;
@@ -235,11 +287,7 @@ int page_load(const struct pages *p, const struct page_ref *ref, struct open_pag
 		if (text)
 			o->page = memcpy(&o->slots[nr], page, PAGE_BYTES);
 	}
-	if (o->member->counter)
-		o->line = clock_line_find(&p->clock, o->base);
-	if (plain)
-		convert_plain(p, o, stamps);
-	o->ts = plain ? o->run_ts[0] : slot_ts(p, o, &o->slots[0]);
+	set_times(p, o, plain ? stamps : NULL);
 	*out = o;
 	return 0;
 }

@@ -151,6 +151,20 @@ static int spool_fetch(void *arg, const struct page_ref *ref, void *page)
 	return 1;
 }
 
+static int spool_calls(void *arg, const struct page_ref *ref, struct page_calls *out)
+{
+	const void *at = NULL;
+	uint32_t last;
+	int err;
+
+	static_assert(sizeof(out->room) >= SPOOL_PACKED_MAX, "a packed page has room");
+	/* a mark makes the index large, too */
+	if (!ref->index || ref->index > sizeof(out->room))
+		return 0;
+	err = window_at(arg, ref->cpu, ref->offset, ref->index, out->room, &at);
+	return err ? err : spool_look(at, ref->index, out, &last) > 0;
+}
+
 static void spool_close(void *arg)
 {
 	struct spool *s = arg;
@@ -212,8 +226,7 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 	while (at < end) {
 		const unsigned char *here = (const unsigned char *)s->slots + pos;
 		struct spool_packed head;
-		struct page_head page_head;
-		unsigned int nr;
+		struct page_calls page_calls;
 		uint32_t last;
 		bool calls;
 		long n;
@@ -227,7 +240,7 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 			pos = 0;
 			here = (const unsigned char *)s->slots;
 		}
-		n = spool_look(here, have - pos, &page_head, &nr, &last);
+		n = spool_look(here, have - pos, &page_calls, &last);
 		calls = n > 0;
 		if (!calls)
 			n = spool_unpack(here, have - pos, page);
@@ -240,8 +253,8 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 			return 0;
 		}
 		memcpy(&head, here, sizeof(head));
-		err = calls ? pages_add_calls(p, head.member, &page_head, nr, last, at, (uint32_t)n,
-					      !head.publish_seq)
+		err = calls ? pages_add_calls(p, head.member, &page_calls.head, page_calls.nr, last,
+					      at, (uint32_t)n, !head.publish_seq)
 			    : pages_add_page(p, head.member, page, at, (uint32_t)n,
 					     !head.publish_seq);
 		if (err < 0)
@@ -431,7 +444,8 @@ static int check_head(struct spool *s)
  */
 static int open_file(const char *path, bool tables_only, struct spool **of, struct pages **out)
 {
-	struct pages_source source = {.fetch = spool_fetch, .close = spool_close};
+	struct pages_source source = {
+		.fetch = spool_fetch, .calls = spool_calls, .close = spool_close};
 	struct spool *s;
 	struct stat st;
 	int err = 0;

@@ -6,14 +6,10 @@
 #include <string.h>
 
 #include "abi/record.h"
+#include "tools/area/page_calls.h"
 
-#define WORDS	   (PAGE_DATA_BYTES / 8)
-#define SHORT_ID   14
-#define SHORT_KIND 30 /* of a packed word: the kind, less RECORD_ENTRY */
-#define LONG_MARK  (3u << SHORT_KIND)
-#define SHORT_STEP 0xffffu
-
-static_assert(RECORD_TAIL == RECORD_ENTRY + 1 && RECORD_EXIT == RECORD_ENTRY + 2, "three kinds");
+#define WORDS	  (PAGE_DATA_BYTES / 8)
+#define LONG_MARK (3u << PAGE_CALLS_KIND_SHIFT)
 
 /* The number of used words. Writers may push the commit of a full page past its end. */
 static size_t words_of(const struct page_head *head)
@@ -36,8 +32,9 @@ static size_t pack_words(const uint64_t *words, size_t nr, unsigned char *out)
 		uint32_t id = record_word_id(word);
 
 		stamp = record_word_stamp(word);
-		if (kind < 3 && !(id >> SHORT_ID) && step <= SHORT_STEP) {
-			uint32_t packed = kind << SHORT_KIND | id << 16 | step;
+		if (kind < 3 && !(id >> PAGE_CALLS_ID_BITS) && step <= PAGE_CALLS_MAX_STEP) {
+			uint32_t packed =
+				kind << PAGE_CALLS_KIND_SHIFT | id << PAGE_CALLS_STEP_BITS | step;
 
 			memcpy(to, &packed, sizeof(packed));
 			to += sizeof(packed);
@@ -95,15 +92,15 @@ static int all_short(const unsigned char *data, size_t nr, uint32_t *last)
 
 		memcpy(&one, data + i * 4, sizeof(one));
 		marks |= one & one << 1;
-		sums += one & SHORT_STEP;
+		sums += page_calls_step(one);
 	}
 	*last = (uint32_t)sums + (uint32_t)(sums >> 32);
 	return !(marks & UINT64_C(0x8000000080000000));
 }
 
-long spool_look(const void *packed, size_t bytes, struct page_head *head, unsigned int *nr_records,
-		uint32_t *last)
+long spool_look(const void *packed, size_t bytes, struct page_calls *out, uint32_t *last)
 {
+	const unsigned char *data = (const unsigned char *)packed + sizeof(struct spool_packed);
 	struct spool_packed p;
 	size_t nr, padded;
 
@@ -113,10 +110,11 @@ long spool_look(const void *packed, size_t bytes, struct page_head *head, unsign
 	nr = words_of(&p.head);
 	padded = (p.bytes + 7u) & ~7u;
 	if (!p.packed || p.bytes != nr * 4 || padded > bytes - sizeof(p) ||
-	    !all_short((const unsigned char *)packed + sizeof(p), nr, last))
+	    !all_short(data, nr, last))
 		return 0;
-	*head = p.head;
-	*nr_records = (unsigned int)nr;
+	out->head = p.head;
+	out->nr = (unsigned int)nr;
+	out->words = data;
 	return (long)(sizeof(p) + padded);
 }
 
@@ -132,12 +130,9 @@ static int unpack_words(const unsigned char *data, size_t bytes, uint64_t *words
 			return -EINVAL;
 		memcpy(&packed, data + at, sizeof(packed));
 		at += sizeof(packed);
-		if (packed >> SHORT_KIND < 3) {
-			uint64_t kind = (packed >> SHORT_KIND) + RECORD_ENTRY;
-			uint64_t id = packed >> 16 & ((1u << SHORT_ID) - 1);
-
-			stamp += packed & SHORT_STEP;
-			words[i] = kind << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT | stamp;
+		if (packed >> PAGE_CALLS_KIND_SHIFT < 3) {
+			stamp += page_calls_step(packed);
+			words[i] = (uint64_t)page_calls_upper(packed) << 32 | stamp;
 			continue;
 		}
 		if (packed != LONG_MARK || bytes - at < sizeof(*words))

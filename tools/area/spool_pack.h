@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "tools/area/page_calls.h"
 #include "tools/area/spool_format.h"
 
 /* The largest packed page in bytes. */
@@ -34,13 +35,11 @@ size_t spool_pack(const void *page, uint32_t member, uint64_t publish_seq, void 
 long spool_unpack(const void *packed, size_t bytes, void *page);
 
 /*
- * spool_look() - count the records of a page without unpacking it, if it has only RECORD_ENTRY,
- * _TAIL and _EXIT with short steps between them, as most pages of function_graph do.
- * @packed, @bytes: as spool_unpack(). @head: gets the page's head. @nr_records: gets their number.
+ * spool_look() - look at a page without unpacking it, if it is of struct page_calls.
+ * @packed, @bytes: as spool_unpack(). @out: gets the page; its words are those at @packed.
  * @last: gets the greatest stamp.
  * Return: as spool_unpack(); 0: it must be unpacked.
  */
-long spool_look(const void *packed, size_t bytes, struct page_head *head, unsigned int *nr_records,
-		uint32_t *last);
+long spool_look(const void *packed, size_t bytes, struct page_calls *out, uint32_t *last);
 
 #endif

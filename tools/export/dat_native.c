@@ -26,6 +26,7 @@ static int write_chunks(const struct dat_file *file, struct reader *r,
 	uint64_t share;
 	size_t nr = pages_nr_refs(p), i = 0;
 	uint64_t page[PAGE_BYTES / 8];
+	struct page_calls calls;
 	int ret = 0;
 
 	while (!ret && i < nr) {
@@ -36,13 +37,18 @@ static int write_chunks(const struct dat_file *file, struct reader *r,
 			break;
 		page_pack_begin(k);
 		while (i < nr && pages_ref(p, i)->cpu == cpu && in_chunk < PACK_PAGES) {
-			ret = pages_fetch(p, i, page);
+			int is_calls = pages_calls(p, i, &calls);
+
+			ret = is_calls ? is_calls : pages_fetch(p, i, page);
 			if (ret < 0)
 				return ret;
 			share = pages_ref(p, i++)->nr_records / DAT_NATIVE_SHARE;
 			events += share;
 			dat_progress(opt, r, events, share);
-			page_pack_add(k, page);
+			if (is_calls)
+				page_pack_add_calls(k, &calls);
+			else
+				page_pack_add(k, page);
 			in_chunk++;
 		}
 		chunks_note(chunks, in_chunk);

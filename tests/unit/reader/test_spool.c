@@ -324,24 +324,30 @@ static void packed_pages_come_back(void **state)
 /* What spool_look() says of a page is what is in it. Return: whether it says something. */
 static bool look_is_right(const void *packed, size_t bytes, const uint64_t *page, long used)
 {
-	unsigned int nr = 0, calls = 0;
-	uint32_t last, greatest = 0;
-	struct page_head head;
-	long n = spool_look(packed, bytes, &head, &nr, &last);
+	uint32_t last, greatest = 0, nr = 0, stamp = 0;
+	struct page_calls calls;
+	long n = spool_look(packed, bytes, &calls, &last);
 
 	if (!n)
 		return false;
 	assert_int_equal(n, used);
-	assert_memory_equal(&head, page, sizeof(head));
+	assert_memory_equal(&calls.head, page, sizeof(calls.head));
 	for (size_t i = PAGE_HEAD_BYTES / 8; i < PAGE_BYTES / 8; i++) {
-		uint32_t kind = (uint32_t)record_word_kind(page[i]);
+		uint32_t kind = (uint32_t)record_word_kind(page[i]), word;
 
-		calls += page[i] && kind >= RECORD_ENTRY && kind <= RECORD_EXIT;
-		if (record_word_stamp(page[i]) > greatest)
-			greatest = record_word_stamp(page[i]);
-		assert_true(!page[i] || i - PAGE_HEAD_BYTES / 8 < nr);
+		if (!page[i])
+			continue;
+		assert_true(nr < calls.nr && i - PAGE_HEAD_BYTES / 8 == nr);
+		assert_true(kind >= RECORD_ENTRY && kind <= RECORD_EXIT);
+		word = page_calls_word(&calls, nr++);
+		stamp += page_calls_step(word);
+		assert_int_equal(stamp, record_word_stamp(page[i]));
+		assert_int_equal(page_calls_upper(word), page[i] >> 32);
+		assert_int_equal(page_calls_id(word), record_word_id(page[i]));
+		if (stamp > greatest)
+			greatest = stamp;
 	}
-	assert_int_equal(calls, nr);
+	assert_int_equal(calls.nr, nr);
 	assert_int_equal(last, greatest);
 	return true;
 }
