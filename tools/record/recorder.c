@@ -484,7 +484,7 @@ static void take_clock(struct recorder *r, uint64_t now)
  */
 static uint64_t clock_every_ns(const struct recorder *r, uint64_t now)
 {
-	return r->turn && now - r->begun_ns < OFTEN_NS ? TURN_EVERY_NS : CLOCK_EVERY_NS;
+	return r->turn && now - r->begun_ns < OFTEN_NS ? turn_every_ns(r, now) : CLOCK_EVERY_NS;
 }
 
 bool recorder_tick(struct recorder *r)

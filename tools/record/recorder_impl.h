@@ -68,6 +68,15 @@ struct recorder {
 };
 
 #define TURN_EVERY_NS UINT64_C(100000000)
+#define TURN_AT_FIRST_NS                                                                           \
+	UINT64_C(25000000) /* in the first TURN_SOON_NS: short programs end in them */
+#define TURN_SOON_NS UINT64_C(2000000000)
+
+/* The time between two turns. */
+static inline uint64_t turn_every_ns(const struct recorder *r, uint64_t now)
+{
+	return now - r->begun_ns < TURN_SOON_NS ? TURN_AT_FIRST_NS : TURN_EVERY_NS;
+}
 
 /*
  * Is it time for a turn? *@stamp: upper limit of the turn's stamp. To be called before the folder

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the time up to which the spool has all records, for a reader of the growing spool: see
- * recorder_turns(). Ten times a second it reads the descriptors of the pages in use and a few bytes
+ * recorder_turns(). Ten times a second, and more often at first, it reads the descriptors of the pages in use and a few bytes
  * of each owned page, and copies owned pages that began before the last turn and have changed.
  * Tests: tests/cli/test_record_live.py.
  */
@@ -115,7 +115,7 @@ bool turn_begins(struct recorder *r, uint64_t now, uint64_t *stamp)
 {
 	uint64_t here = r->counter ? machine_counter() : now;
 
-	if (!r->turn || now - r->turn_ns < TURN_EVERY_NS)
+	if (!r->turn || now - r->turn_ns < turn_every_ns(r, now))
 		return false;
 	/*
 	 * the time of the last turn: a thread that took a stamp just now may not have marked its
