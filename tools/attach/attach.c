@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See attach.h. Tests: tests/cli/test_attach.py. */
+/* See attach.h. Tests: tests/cli/test_attach.py, test_attach_points.py. */
 #include "tools/attach/attach.h"
 
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <linux/kcmp.h>
 #include <poll.h>
@@ -27,135 +26,30 @@
 
 #define FINISH_MS 10000 /* until dlopen() comes back */
 #define AGENT_MS  10000 /* until the agent answers */
+#define LIBC_MS	  2000	/* until the loader of a program that has just begun has mapped libc */
 #define STEP_MS	  2
 #define MAX_ROUND 16  /* threads that are tried before the next pause */
 #define STOP_MS	  100 /* until a thread has stopped */
 #define MAX_LATE  16u
-#define PAGE	  4096u
-#define BOTTOM	  UINT64_C(0x100000000) /* below 4 GiB small numbers could be pointers: not used */
-#define TOP	  UINT64_C(0x7ffffffff000) /* end of a process's address space */
-#define AWAY	  UINT64_C(0x10000000)
 
 struct attach {
 	int pid;
 	unsigned int wait_s;
+	uint64_t until; /* no thread is tried after this */
 	struct attach_points *points;
 	struct attach_image image;
 	struct attach_call call;
 	struct attach_library library;
-	const char *why; /* the last reason against a thread */
-	int spawned;	 /* the child for which that thread waits; 0: none is known */
-	bool warm;	 /* unwind tables were read once, with a thread stopped for a moment */
+	const char *why;  /* the last reason against a thread */
+	int spawned;	  /* the child for which that thread waits; 0: none is known */
+	bool warm;	  /* unwind tables were read once, with a thread stopped for a moment */
+	bool is_replaced; /* it executed another program: all that was read is of the former one */
 	unsigned int next;
 	/* threads that have not stopped yet after a request: in a vfork(), or waiting for a disk */
 	int late[MAX_LATE];
 	unsigned int nr_late;
 	struct attach_result *result;
 };
-
-/* Zero padding behind the text of an object, which the program does not use. */
-struct room {
-	int pid;
-	uint64_t base, at;
-	char path[PATH_MAX];
-};
-
-static uint64_t padding_of(const struct room *r)
-{
-	uint8_t zeros[PAGE] = {0}, there[PAGE];
-	Elf64_Ehdr head;
-	Elf64_Phdr p;
-	uint64_t end, left;
-
-	if (attach_peek(r->pid, r->base, &head, sizeof(head)) || head.e_phentsize != sizeof(p))
-		return 0;
-	for (unsigned int i = 0; i < head.e_phnum; i++) {
-		if (attach_peek(r->pid, r->base + head.e_phoff + i * sizeof(p), &p, sizeof(p)))
-			return 0;
-		if (p.p_type != PT_LOAD || !(p.p_flags & PF_X))
-			continue;
-		end = (head.e_type == ET_EXEC ? 0 : r->base) + p.p_vaddr + p.p_memsz;
-		end = (end + 63) & ~UINT64_C(63);
-		left = -end & (PAGE - 1);
-		if (left >= attach_code_bytes() && !attach_peek(r->pid, end, there, left) &&
-		    !memcmp(there, zeros, left))
-			return end;
-	}
-	return 0;
-}
-
-static int find_room(const struct attach_map *m, void *arg)
-{
-	struct room *r = arg;
-
-	if (m->path[0] != '/') {
-		r->path[0] = '\0';
-		return 0;
-	}
-	if (!m->offset) {
-		r->base = m->lo;
-		snprintf(r->path, sizeof(r->path), "%s", m->path);
-	}
-	if (!m->exec || !m->is_private || strcmp(m->path, r->path) != 0)
-		return 0;
-	r->at = padding_of(r);
-	return r->at >= m->lo && r->at + attach_code_bytes() <= m->hi;
-}
-
-/* The largest gap between mappings: an end of it is where mmap() takes memory from. */
-struct gap {
-	uint64_t at, lo, hi;
-};
-
-static int find_gap(const struct attach_map *m, void *arg)
-{
-	struct gap *g = arg;
-
-	if (m->lo > g->at && m->lo - g->at > g->hi - g->lo && m->hi < TOP) {
-		g->lo = g->at;
-		g->hi = m->lo;
-	}
-	g->at = m->hi;
-	return 0;
-}
-
-/*
- * Choose memory far from both ends of the gap, where mmap() of the program will not take it
- * meanwhile.
- */
-static int find_memory(struct attach *a)
-{
-	struct gap g = {.at = BOTTOM};
-	int err = attach_each_map(a->pid, find_gap, &g);
-
-	if (err)
-		return err;
-	if (getrandom(&a->call.magic, sizeof(a->call.magic), 0) != sizeof(a->call.magic))
-		return fail_errno(errno, "getrandom()");
-	a->call.page =
-		(g.hi - (g.hi - g.lo > 2 * AWAY ? AWAY : (g.hi - g.lo) / 2)) & -(uint64_t)PAGE;
-	return g.hi - g.lo > 4 * ATTACH_MEMORY_BYTES
-		       ? 0
-		       : fail(ENOMEM, "process %d has no free addresses", a->pid);
-}
-
-static int find_code(struct attach *a)
-{
-	struct room *r = calloc(1, sizeof(*r));
-	int ret;
-
-	if (!r)
-		return fail(ENOMEM, "out of memory");
-	r->pid = a->pid;
-	ret = attach_each_map(a->pid, find_room, r);
-	a->call.code = r->at;
-	free(r);
-	if (ret < 0)
-		return ret;
-	return ret ? 0
-		   : fail(ENOTSUP, "no object of process %d has room behind its text for the code",
-			  a->pid);
-}
 
 /* Wait for a stop. Return: 1 stopped; 0 not within @ms; -errno. */
 static int wait_stop(int tid, int ms, int *status)
@@ -220,14 +114,21 @@ static void let_go(int tid, int sig)
 }
 
 /* fail() when the process has ended or has another image. */
-static int replaced(int pid)
+static int replaced(struct attach *a)
 {
 	struct attach_image now;
 
-	if (attach_image(pid, &now) == -ESRCH)
-		return fail(ESRCH, "process %d ended while it was attached to", pid);
+	if (attach_image(a->pid, &now) == -ESRCH)
+		return fail(ESRCH, "process %d ended while it was attached to", a->pid);
+	a->is_replaced = true;
 	return fail(EAGAIN,
-		    "process %d executed another program while it was attached to: try again", pid);
+		    "process %d executed another program while it was attached to: try again",
+		    a->pid);
+}
+
+static bool is_replaced(const struct attach *a)
+{
+	return a->image.at && !attach_image_same(a->pid, &a->image);
 }
 
 /* Let the thread run, and wait until the engine is loaded. @begun: when the thread was stopped. */
@@ -242,8 +143,8 @@ static int follow(struct attach *a, uint64_t begun)
 		err = attach_answer(a->pid, &a->call, &answer, text, sizeof(text));
 		if (err == -ESRCH)
 			return fail(ESRCH, "process %d ended while it was attached to", a->pid);
-		if (err && a->image.at && !attach_image_same(a->pid, &a->image))
-			return replaced(a->pid);
+		if (err && is_replaced(a))
+			return replaced(a);
 		if (err || answer.magic != a->call.magic)
 			answer = (struct attach_answer){0};
 		if (answer.is_back && !a->result->still_ns)
@@ -271,26 +172,6 @@ static int follow(struct attach *a, uint64_t begun)
 	return fail(ELIBACC, "its loader refuses the library: %s", text);
 }
 
-struct stack {
-	uint64_t sp, least;
-};
-
-static int find_stack(const struct attach_map *m, void *arg)
-{
-	const struct stack *s = arg;
-
-	if (s->sp < m->lo || s->sp > m->hi)
-		return 0;
-	return m->write && s->sp - m->lo >= s->least ? 2 : 1;
-}
-
-static bool has_stack(struct attach *a, uint64_t sp)
-{
-	struct stack s = {sp, attach_stack_bytes()};
-
-	return attach_each_map(a->pid, find_stack, &s) == 2;
-}
-
 /* The child that thread @tid has made and that shares its memory (vfork()); 0: there is none. */
 static int spawned_by(int pid, int tid)
 {
@@ -308,6 +189,33 @@ static int spawned_by(int pid, int tid)
 	return found;
 }
 
+/* Read the objects of the process. Threads run meanwhile: that takes some milliseconds. */
+static int read_objects(struct attach *a)
+{
+	if (a->points)
+		attach_points_close(a->points);
+	a->points = NULL;
+	a->warm = false;
+	return attach_points_open(a->pid, &a->points, &a->call.f);
+}
+
+/* Read them for the first time. A program that has just begun has no libc for a moment. */
+static int wait_objects(struct attach *a)
+{
+	uint64_t libc = time_ns(CLOCK_MONOTONIC) + (uint64_t)LIBC_MS * 1000000;
+	int err;
+
+	for (;;) {
+		err = read_objects(a);
+		if (!err)
+			return 0;
+		if (err != -ENOTSUP || is_replaced(a) ||
+		    time_ns(CLOCK_MONOTONIC) > (libc < a->until ? libc : a->until))
+			return err;
+		poll(NULL, 0, STEP_MS);
+	}
+}
+
 /* Try one thread. Return: 1 done; 0 not now; -errno with fail() set. */
 static int try_thread(struct attach *a, int tid)
 {
@@ -322,10 +230,15 @@ static int try_thread(struct attach *a, int tid)
 				    : "it cannot be stopped now";
 		return got ? attach_refused(a->pid, -got) : 0;
 	}
+	/* addresses in another program would be those of other code */
+	if (is_replaced(a)) {
+		let_go(tid, sig);
+		return replaced(a);
+	}
 	err = attach_registers(tid, &pc, &sp);
 	if (err || sig)
 		why = sig ? "a signal comes" : "its registers cannot be read";
-	else if (!has_stack(a, sp))
+	else if (!attach_has_stack(a->pid, sp))
 		why = "its stack has too little room";
 	else
 		why = attach_point_refused(a->points, tid, pc, sp);
@@ -392,15 +305,19 @@ static int no_point(const struct attach *a)
 
 static int inject(struct attach *a)
 {
-	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)a->wait_s * 1000000000;
 	int ret;
 
 	for (;;) {
 		ret = try_round(a);
 		if (ret)
 			return ret < 0 ? ret : 0;
-		if (time_ns(CLOCK_MONOTONIC) > until)
+		if (time_ns(CLOCK_MONOTONIC) > a->until)
 			return no_point(a);
+		/* threads may be in objects that have come since */
+		if (attach_points_stale(a->points))
+			ret = read_objects(a);
+		if (ret)
+			return ret;
 		poll(NULL, 0, STEP_MS);
 	}
 }
@@ -555,17 +472,17 @@ static int check_area(int pid)
 		pid);
 }
 
-static int wait_agent(int pid, const struct attach_image *image, struct attach_result *r)
+static int wait_agent(struct attach *a)
 {
 	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)AGENT_MS * 1000000;
 	int err;
 
 	for (;;) {
-		err = ask_agent(pid, &r->slept);
+		err = ask_agent(a->pid, &a->result->slept);
 		if (!err)
 			return 0;
-		if (image->at && !attach_image_same(pid, image))
-			return replaced(pid);
+		if (is_replaced(a))
+			return replaced(a);
 		if (time_ns(CLOCK_MONOTONIC) > until)
 			return err;
 		poll(NULL, 0, STEP_MS);
@@ -581,48 +498,71 @@ struct attach_job {
 	char why[1024];
 };
 
-static int attach_now(int pid, unsigned int wait_s, struct attach_result *r)
+/* Load the engine, which is not there. */
+static int load(struct attach *a, bool filtered)
 {
-	struct attach a = {.pid = pid, .wait_s = wait_s, .result = r};
+	int err;
+
+	if (!attach_code_bytes())
+		return fail(ENOTSUP, "vestige cannot attach on this CPU yet");
+	if (getrandom(&a->call.magic, sizeof(a->call.magic), 0) != sizeof(a->call.magic))
+		return fail_errno(errno, "getrandom()");
+	err = filtered ? read_filters(a) : 0;
+	if (!err)
+		err = attach_find_room(a->pid, &a->call);
+	if (!err)
+		err = wait_objects(a);
+	if (!err)
+		err = attach_library_open(&a->library, a->pid);
+	if (err)
+		return err;
+	err = strlen(a->library.path) < sizeof(a->call.path)
+		      ? 0
+		      : fail(ENAMETOOLONG, "%s", a->library.path);
+	memcpy(a->call.path, a->library.path, strlen(a->library.path) + 1);
+	if (!err)
+		err = inject(a);
+	attach_library_close(&a->library);
+	return err ? err : check_area(a->pid);
+}
+
+/* Attach to the program that the process runs now. */
+static int attach_program(struct attach *a)
+{
 	bool filtered;
 	int err;
 
-	*r = (struct attach_result){0};
-	err = attach_check(pid, &r->was_there, &filtered);
-	if (err)
-		return err;
-	err = use_its_folder(pid);
-	if (err)
-		return err;
-	attach_image(pid, &a.image); /* on failure the image is not compared later */
-	if (r->was_there)
-		return wait_agent(pid, &a.image, r);
-	if (!attach_code_bytes())
-		return fail(ENOTSUP, "vestige cannot attach on this CPU yet");
-	err = filtered ? read_filters(&a) : 0;
+	*a->result = (struct attach_result){0};
+	a->is_replaced = false;
+	attach_image(a->pid, &a->image); /* first. On failure the image is not compared later */
+	err = attach_check(a->pid, &a->result->was_there, &filtered);
 	if (!err)
-		err = find_code(&a);
+		err = use_its_folder(a->pid);
+	if (!err && !a->result->was_there)
+		err = load(a, filtered);
+	if (a->points)
+		attach_points_close(a->points);
+	a->points = NULL;
 	if (!err)
-		err = find_memory(&a);
-	if (!err)
-		err = attach_points_open(pid, &a.points, &a.call.f);
-	if (err)
-		return err;
-	err = attach_library_open(&a.library, pid);
-	if (!err) {
-		err = strlen(a.library.path) < sizeof(a.call.path)
-			      ? 0
-			      : fail(ENAMETOOLONG, "%s", a.library.path);
-		memcpy(a.call.path, a.library.path, strlen(a.library.path) + 1);
-		if (!err)
-			err = inject(&a);
-		attach_library_close(&a.library);
-	}
-	attach_points_close(a.points);
+		return wait_agent(a);
+	/* what has failed may have been about two programs */
+	return is_replaced(a) ? replaced(a) : err;
+}
+
+static int attach_now(int pid, unsigned int wait_s, struct attach_result *r)
+{
+	struct attach a = {.pid = pid,
+			   .wait_s = wait_s,
+			   .until = time_ns(CLOCK_MONOTONIC) + (uint64_t)wait_s * 1000000000,
+			   .result = r};
+	int err;
+
+	/* `PROGRAM & vestige attach $!` finds the shell's child, which has yet to execute PROGRAM */
+	do
+		err = attach_program(&a);
+	while (err && a.is_replaced && time_ns(CLOCK_MONOTONIC) < a.until);
 	let_late_go(&a);
-	if (!err)
-		err = check_area(pid);
-	return err ? err : wait_agent(pid, &a.image, r);
+	return err;
 }
 
 static void *run_job(void *arg)

@@ -9,6 +9,7 @@
  *	attach_check.c	 whether the process can be attached to, and what to do if not
  *	attach_seccomp.c whether its filters of system calls allow it
  *	attach_library.c the path of the library for the process, below its root
+ *	attach_room.c	 where the code goes, and its data
  *	attach_point.c	 whether a thread is at a safe point, by unwinding its stack (libdw)
  *	attach_<cpu>.c	 the code, and registers
  *	attach_image.c	 whether it still runs the same program

@@ -214,8 +214,8 @@ static int check_status(int pid)
 				  "process %d is stopped: let it go on first (kill -CONT %d)", pid,
 				  pid);
 	tracer = number_of(text, "\nTracerPid:");
-	/* the engine's own child, for a moment (engine/process/stop_machine.h) */
-	if (tracer > 0 && parent_of(tracer) != pid)
+	/* we ourselves; the engine's own child, for a moment (engine/process/stop_machine.h) */
+	if (tracer > 0 && tracer != gettid() && parent_of(tracer) != pid)
 		return fail_errno(
 			EBUSY,
 			"process %d is traced by process %ld (a debugger, strace): end that first",

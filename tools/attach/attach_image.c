@@ -20,7 +20,7 @@ int attach_image(int pid, struct attach_image *i)
 	Elf64_auxv_t auxv[MAX_AUXV];
 	char path[64];
 	ssize_t n;
-	int fd;
+	int fd, err;
 
 	*i = (struct attach_image){0};
 	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
@@ -37,7 +37,10 @@ int attach_image(int pid, struct attach_image *i)
 			i->at = auxv[at].a_un.a_val;
 	if (!i->at)
 		return -ENOEXEC; /* of 32 bits */
-	return attach_peek(pid, i->at, i->bytes, sizeof(i->bytes));
+	err = attach_peek(pid, i->at, i->bytes, sizeof(i->bytes));
+	if (err)
+		i->at = 0;
+	return err;
 }
 
 bool attach_image_same(int pid, const struct attach_image *i)

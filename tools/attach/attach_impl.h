@@ -116,6 +116,9 @@ struct attach_points;
 int attach_points_open(int pid, struct attach_points **points, struct attach_functions *f);
 void attach_points_close(struct attach_points *p);
 
+/* Whether the process has loaded or unloaded objects since. */
+bool attach_points_stale(const struct attach_points *p);
+
 /* Why stopped thread @tid is not at a safe point for dlopen(), a text; NULL: it is. */
 const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, uint64_t sp);
 
@@ -131,6 +134,13 @@ struct attach_call {
 	uint64_t magic; /* of the answer */
 	char path[ATTACH_PATH_BYTES];
 };
+
+/*
+ * attach_find_room() - choose addresses for the code and its page. Return: 0 or -errno with fail()
+ * set. attach_has_stack() - whether the stack that ends at @sp has room for the code's data.
+ */
+int attach_find_room(int pid, struct attach_call *call);
+bool attach_has_stack(int pid, uint64_t sp);
 
 /* Bytes of the code, with its data; 0: this CPU is not known. */
 size_t attach_code_bytes(void);

@@ -17,6 +17,7 @@
 
 #include "tools/attach/attach_impl.h"
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 #include "tools/target/image.h"
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
@@ -29,6 +30,7 @@ static int opened_below; /* open files below the root of this process; 0: below 
 
 struct attach_points {
 	int pid;
+	uint64_t objects; /* a digest of their mappings */
 	Dwfl *dwfl;
 	const char *why; /* the result of the walk */
 	unsigned int nr_frames;
@@ -211,6 +213,30 @@ const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, 
 	return p->why;
 }
 
+/* Add the mapping of an object's code to the digest. */
+static int add_object(const struct attach_map *m, void *arg)
+{
+	const uint64_t words[] = {m->lo, m->hi, m->offset};
+	uint64_t *sum = arg;
+
+	if (m->exec && m->path[0] == '/')
+		*sum = hash_bytes(hash_bytes(*sum, words, sizeof(words)), m->path, strlen(m->path));
+	return 0;
+}
+
+static uint64_t objects_of(int pid)
+{
+	uint64_t sum = HASH_BYTES_SEED;
+
+	attach_each_map(pid, add_object, &sum);
+	return sum;
+}
+
+bool attach_points_stale(const struct attach_points *p)
+{
+	return objects_of(p->pid) != p->objects;
+}
+
 /* Do not use debug files: the search for them would take long while the thread is stopped. */
 static int no_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base,
 			const char *file, const char *link, GElf_Word crc, char **to)
@@ -302,6 +328,7 @@ int attach_points_open(int pid, struct attach_points **points, struct attach_fun
 	if (!p)
 		return fail(ENOMEM, "out of memory");
 	p->pid = pid;
+	p->objects = objects_of(pid); /* before they are read: what comes meanwhile is seen later */
 	opened_below = image_other_root(pid) ? pid : 0;
 	p->dwfl = dwfl_begin(&callbacks);
 	err = p->dwfl ? dwfl_linux_proc_report(p->dwfl, pid) : ENOMEM;
