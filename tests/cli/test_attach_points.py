@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """attach finds a point in programs that change while it looks, and in those that are nearly always in code
 that no file has."""
-import os
 import re
 import subprocess
 import time
@@ -13,6 +12,7 @@ from cli_test import BIN, Beside, main
 DOES = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +56,51 @@ static void wait_attach(void)
 		_exit(0);
 	}
 }
+/*
+ * (rdi: a word that ends it, rsi: a function): counts down, calls the function, begins again. No frame
+ * pointer, no unwind tables.
+ */
+static unsigned char code[] = {
+	0x53, 0x41, 0x54, 0x50,        /* push %rbx; push %r12; push %rax */
+	0x48, 0x89, 0xf3,              /* mov %rsi,%rbx */
+	0x49, 0x89, 0xfc,              /* mov %rdi,%r12 */
+	0xb9, 0x40, 0x0d, 0x03, 0x00,  /* mov $200000,%ecx */
+	0xff, 0xc9, 0x75, 0xfc,        /* dec %ecx; jne */
+	0xff, 0xd3,                    /* call *%rbx */
+	0x41, 0x83, 0x3c, 0x24, 0x00,  /* cmpl $0,(%r12) */
+	0x74, 0xee,                    /* je, to the mov of %ecx */
+	0x58, 0x41, 0x5c, 0x5b, 0xc3,  /* pop %rax; pop %r12; pop %rbx; ret */
+};
+static void (*made)(volatile int *, pid_t (*)(void));
+static pid_t nothing(void)
+{
+	return 0;
+}
+static void in_handler(int sig)
+{
+	made(&over, nothing);
+	(void)sig;
+}
+static int under_lock(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	made(&over, nothing);
+	(void)info;
+	(void)bytes;
+	return arg == NULL;
+}
+static void make(const char *what)
+{
+	int fd = strstr(what, "memfd") ? memfd_create("made", 0) : -1;
+	void *at;
+
+	if (strstr(what, "leaves"))
+		code[26] = code[27] = 0x90;
+	if (fd >= 0)
+		ftruncate(fd, 4096);
+	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+	memcpy(at, code, sizeof(code));
+	made = (void (*)(volatile int *, pid_t (*)(void)))at;
+}
 int main(int argc, char **argv)
 {
 	const char *what = argv[1];
@@ -91,6 +136,15 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "gettimeofday"))
 		for (; !over; n++)
 			gettimeofday(&v, NULL);
+	make(what);
+	if (!strncmp(what, "made", 4))
+		for (; !over; n++)
+			made(&over, strstr(what, "calls") ? getppid : nothing);
+	signal(SIGUSR1, in_handler);
+	if (!strcmp(what, "handler"))
+		raise(SIGUSR1);
+	if (!strcmp(what, "lock"))
+		dl_iterate_phdr(under_lock, NULL);
 	puts("over");
 	return 0;
 }
@@ -170,6 +224,30 @@ def test_in_the_vdso(w):
                 p.end()
             print(f"     {how}: attempt {tries}, {took * 1000:.0f} ms")
     w.run("clean")
+
+
+def test_in_made_code(w):
+    """A thread that is nearly always in code that the program has made, as JIT compilers do: it calls libc
+    now and then, or nothing, and leaves that code now and then, or never."""
+    build(w)
+    for how in "made", "made-calls", "made-leaves", "made-leaves-calls", "made-memfd", "made-memfd-calls":
+        for _ in range(3):
+            with Program(w, how) as p:
+                tries, took = attach(w, p.pid)
+                p.end()
+            print(f"     {how}: attempt {tries}, {took * 1000:.0f} ms")
+    w.run("clean")
+
+
+def test_made_code_above_a_lock(w):
+    """Made code that was called from a signal handler, which may have come amid malloc(), or from a function
+    that holds the loader's lock: refused, with what to do, and the program goes on."""
+    build(w)
+    for how, why in (("handler", "signal handler"), ("lock", "a function that may hold a lock has called")):
+        with Program(w, how) as p:
+            said = w.run("attach", "--wait", "1", p.pid, status=1).stderr.decode()
+            assert "code that no file has" in said and why in said and "vestige run" in said, said
+            p.end()
 
 
 if __name__ == "__main__":

@@ -299,7 +299,8 @@ static int no_point(const struct attach *a)
 		snprintf(child, sizeof(child), " (process %d)", a->spawned);
 	return fail_errno(EAGAIN,
 			  "no thread of process %d came to a point at which the engine can be "
-			  "loaded within %u s (the last one: %s%s): try again, or longer (--wait)",
+			  "loaded within %u s (the last one: %s%s): try again, or longer (--wait), "
+			  "or start the program with `vestige run`",
 			  a->pid, a->wait_s, a->why ? a->why : "there was none", child);
 }
 

@@ -151,6 +151,15 @@ int attach_registers(int tid, uint64_t *pc, uint64_t *sp);
 /* Whether the instruction before @pc is a system call's. */
 bool attach_behind_syscall(int pid, uint64_t pc);
 
+enum attach_return {
+	ATTACH_RETURN_NONE,
+	ATTACH_RETURN_CALL,   /* the instruction before it is a call */
+	ATTACH_RETURN_SIGNAL, /* it is where a signal handler returns to */
+};
+
+/* Whether @word, of a stack, can be a return address. */
+enum attach_return attach_return_kind(int pid, uint64_t word);
+
 /* The number of bytes that the code needs below the stack pointer. */
 size_t attach_stack_bytes(void);
 

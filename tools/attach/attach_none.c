@@ -28,6 +28,13 @@ bool attach_behind_syscall(int pid, uint64_t pc)
 	return false;
 }
 
+enum attach_return attach_return_kind(int pid, uint64_t word)
+{
+	(void)pid;
+	(void)word;
+	return ATTACH_RETURN_NONE;
+}
+
 int attach_go(int pid, int tid, const struct attach_call *call)
 {
 	(void)pid;

@@ -5,6 +5,11 @@
  * an allocator, in libc outside of a system call, in a restartable sequence, or has a frame of a
  * function that takes such a lock. A thread whose stack cannot be walked is not at a safe point
  * either. Other threads may hold the locks, since they continue to run.
+ *
+ * Code that the program has made (by a JIT compiler) has no unwind tables, so the walk ends there.
+ * Such code itself takes none of these locks. Each word of the stack that could be a return address
+ * is looked at instead: that may refuse too much, by the words of calls that have returned.
+ * Tests: tests/cli/test_attach_points.py.
  */
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -25,6 +30,8 @@
 #endif
 
 #define MAX_FRAMES 1024u
+#define MAX_SCAN   0x40000u /* bytes of a stack: to look at them takes some 2 ms */
+#define SCAN_WORDS 1024u
 
 static int opened_below; /* open files below the root of this process; 0: below ours */
 
@@ -33,29 +40,20 @@ struct attach_points {
 	uint64_t objects; /* a digest of their mappings */
 	Dwfl *dwfl;
 	const char *why; /* the result of the walk */
+	bool in_made;	 /* it came to code that the program has made */
 	unsigned int nr_frames;
 };
 
 /*
  * Exported functions that hold such a lock while they run or call back. `*`: all names that begin
- * with the text before it.
+ * with the text before it. Those of the first list call no code outside of libc if they are libc's.
  */
+static const char *const allocating[] = {
+	"malloc",   "free",	     "calloc",	       "realloc", "reallocarray",
+	"memalign", "aligned_alloc", "posix_memalign", "valloc",  "pvalloc",
+	"malloc_*", "mallopt",	     "mallinfo*",      "cfree",	  "_int_*",
+};
 static const char *const locking[] = {
-	"malloc",
-	"free",
-	"calloc",
-	"realloc",
-	"reallocarray",
-	"memalign",
-	"aligned_alloc",
-	"posix_memalign",
-	"valloc",
-	"pvalloc",
-	"malloc_*",
-	"mallopt",
-	"mallinfo*",
-	"cfree",
-	"_int_*",
 	"fork",
 	"_Fork",
 	"__libc_fork",
@@ -125,6 +123,16 @@ static bool is_like(const char *name, const char *pattern)
 	return !*name;
 }
 
+static bool is_of(const char *name, const char *const *patterns, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (is_like(name, patterns[i]))
+			return true;
+	return false;
+}
+
+#define IS_OF(list, name) is_of(name, list, sizeof(list) / sizeof(*(list)))
+
 static const char *base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -143,74 +151,6 @@ static bool is_libc(const char *object)
 {
 	return !strncmp(object, "libc.so.", 8) || !strncmp(object, "libc-2", 6) ||
 	       !strncmp(object, "libpthread", 10);
-}
-
-static const char *why_not_in(struct attach_points *p, uint64_t pc)
-{
-	const char *object = object_at(p, pc), *name;
-	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, pc);
-
-	if (!object)
-		return "it is in code that no file has";
-	if (!strncmp(object, "ld-", 3) || !strncmp(object, "ld.so", 5))
-		return "it is in the loader";
-	if (strstr(object, "jemalloc") || strstr(object, "tcmalloc") || strstr(object, "mimalloc"))
-		return "it is in an allocator";
-	name = dwfl_module_addrname(m, pc);
-	for (size_t i = 0; name && i < sizeof(locking) / sizeof(*locking); i++)
-		if (is_like(name, locking[i]))
-			return "it is in a function that may hold a lock";
-	return NULL;
-}
-
-static int see_frame(Dwfl_Frame *frame, void *arg)
-{
-	struct attach_points *p = arg;
-	bool activation;
-	Dwarf_Addr pc;
-
-	if (!dwfl_frame_pc(frame, &pc, &activation) || ++p->nr_frames > MAX_FRAMES) {
-		p->why = "its stack cannot be followed to the end";
-		return DWARF_CB_ABORT;
-	}
-	p->why = why_not_in(p, activation ? pc : pc - 1);
-	return p->why ? DWARF_CB_ABORT : DWARF_CB_OK;
-}
-
-static bool in_sequence(int pid, int tid, uint64_t pc)
-{
-	struct {
-		uint64_t ptr;
-		uint32_t size, sig, flags, pad;
-	} c = {0};
-	struct {
-		uint32_t version, flags;
-		uint64_t start, bytes, abort;
-	} cs;
-	uint64_t at = 0;
-
-	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(c), &c) <= 0 || !c.ptr ||
-	    attach_peek(pid, c.ptr + 8, &at, sizeof(at)) || !at ||
-	    attach_peek(pid, at, &cs, sizeof(cs)))
-		return false;
-	return pc - cs.start < cs.bytes;
-}
-
-const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, uint64_t sp)
-{
-	const char *object;
-
-	(void)sp;
-	if (in_sequence(p->pid, tid, pc))
-		return "it is in a restartable sequence";
-	object = object_at(p, pc);
-	if (object && is_libc(object) && !attach_behind_syscall(p->pid, pc))
-		return "it is in libc, outside of a system call";
-	p->why = NULL;
-	p->nr_frames = 0;
-	if (dwfl_getthread_frames(p->dwfl, tid, see_frame, p) && !p->why)
-		return "its stack cannot be followed to the end";
-	return p->why;
 }
 
 /* Add the mapping of an object's code to the digest. */
@@ -235,6 +175,162 @@ static uint64_t objects_of(int pid)
 bool attach_points_stale(const struct attach_points *p)
 {
 	return objects_of(p->pid) != p->objects;
+}
+
+/* Is this code that the program has made? Some do it in a file that has no name of its own. */
+static bool is_made(struct attach_points *p, uint64_t pc)
+{
+	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, pc);
+	const char *path = m ? dwfl_module_info(m, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : "";
+	GElf_Addr bias;
+
+	if (!m)
+		return true;
+	return path && (!strncmp(path, "/memfd:", 7) || !strncmp(path, "/dev/zero", 9)) &&
+	       !dwfl_module_getelf(m, &bias);
+}
+
+static const char *why_not_in(struct attach_points *p, uint64_t pc)
+{
+	const char *object = object_at(p, pc), *name;
+	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, pc);
+
+	if (!object)
+		return "it is in code that no file has";
+	if (!strncmp(object, "ld-", 3) || !strncmp(object, "ld.so", 5))
+		return "it is in the loader";
+	if (strstr(object, "jemalloc") || strstr(object, "tcmalloc") || strstr(object, "mimalloc"))
+		return "it is in an allocator";
+	name = dwfl_module_addrname(m, pc);
+	if (name && (IS_OF(locking, name) || IS_OF(allocating, name)))
+		return "it is in a function that may hold a lock";
+	return NULL;
+}
+
+static int see_frame(Dwfl_Frame *frame, void *arg)
+{
+	struct attach_points *p = arg;
+	bool activation;
+	Dwarf_Addr pc;
+
+	if (!dwfl_frame_pc(frame, &pc, &activation) || ++p->nr_frames > MAX_FRAMES) {
+		p->why = "its stack cannot be followed to the end";
+		return DWARF_CB_ABORT;
+	}
+	pc -= !activation;
+	p->in_made = is_made(p, pc);
+	p->why = p->in_made ? NULL : why_not_in(p, pc);
+	return p->why || p->in_made ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+/* Why a word of a stack is against the thread; NULL: it is not. */
+static const char *why_not_word(struct attach_points *p, uint64_t word)
+{
+	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, word - 1);
+	const char *name;
+
+	if (!m)
+		return NULL;
+	switch (attach_return_kind(p->pid, word)) {
+	case ATTACH_RETURN_NONE:
+		return NULL;
+	case ATTACH_RETURN_SIGNAL: /* it may have come amid anything */
+		return "it is in a signal handler, above code that no file has";
+	case ATTACH_RETURN_CALL:
+		break;
+	}
+	if (is_libc(object_at(p, word - 1))) {
+		if (dwfl_module_getsymtab(m) <= 0)
+			return "it is in code that no file has, and libc has no names";
+		/* a former call of malloc(): that would not call this code */
+		name = dwfl_module_addrname(m, word - 1);
+		if (name && IS_OF(allocating, name))
+			return NULL;
+	}
+	if (!why_not_in(p, word - 1))
+		return NULL;
+	return "it is in code that no file has, and a function that may hold a lock has called "
+	       "that, or has left its address on the stack";
+}
+
+struct area {
+	uint64_t at, end;
+};
+
+static int find_area(const struct attach_map *m, void *arg)
+{
+	struct area *a = arg;
+
+	if (a->at < m->lo || a->at >= m->hi)
+		return 0;
+	a->end = m->hi;
+	return 1;
+}
+
+/* Why the words of a stack are against its thread; NULL: they are not. */
+static const char *scan_stack(struct attach_points *p, uint64_t sp)
+{
+	struct area a = {.at = sp & ~UINT64_C(7)};
+	uint64_t words[SCAN_WORDS];
+	const char *why = NULL;
+
+	/* code of an object that is not known yet is not made code */
+	if (attach_points_stale(p))
+		return "it loads or unloads objects";
+	if (attach_each_map(p->pid, find_area, &a) != 1)
+		return "its stack cannot be followed to the end";
+	if (a.end - a.at > MAX_SCAN)
+		return "it is in code that no file has, and its stack is large";
+	while (!why && a.at < a.end) {
+		size_t bytes = a.end - a.at < sizeof(words) ? a.end - a.at : sizeof(words);
+
+		if (attach_peek(p->pid, a.at, words, bytes))
+			return "its stack cannot be read";
+		for (size_t i = 0; !why && i < bytes / sizeof(*words); i++)
+			why = why_not_word(p, words[i]);
+		a.at += bytes;
+	}
+	return why;
+}
+
+static bool in_sequence(int pid, int tid, uint64_t pc)
+{
+	struct {
+		uint64_t ptr;
+		uint32_t size, sig, flags, pad;
+	} c = {0};
+	struct {
+		uint32_t version, flags;
+		uint64_t start, bytes, abort;
+	} cs;
+	uint64_t at = 0;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(c), &c) <= 0 || !c.ptr ||
+	    attach_peek(pid, c.ptr + 8, &at, sizeof(at)) || !at ||
+	    attach_peek(pid, at, &cs, sizeof(cs)))
+		return false;
+	return pc - cs.start < cs.bytes;
+}
+
+const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, uint64_t sp)
+{
+	const char *object;
+	int walked;
+
+	if (in_sequence(p->pid, tid, pc))
+		return "it is in a restartable sequence";
+	object = object_at(p, pc);
+	if (object && is_libc(object) && !attach_behind_syscall(p->pid, pc))
+		return "it is in libc, outside of a system call";
+	p->why = NULL;
+	p->in_made = false;
+	p->nr_frames = 0;
+	walked = dwfl_getthread_frames(p->dwfl, tid, see_frame, p);
+	if (p->in_made)
+		return scan_stack(p, sp);
+	if (walked && !p->why)
+		return "its stack cannot be followed to the end";
+	return p->why;
 }
 
 /* Do not use debug files: the search for them would take long while the thread is stopped. */

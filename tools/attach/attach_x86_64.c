@@ -230,6 +230,40 @@ bool attach_behind_syscall(int pid, uint64_t pc)
 	return !attach_peek(pid, pc - 2, b, 2) && b[0] == 0x0f && b[1] == 0x05;
 }
 
+/* Does a call end at @end? Seven bytes before it can be read. */
+static bool ends_call(const uint8_t *end)
+{
+	/* e8 rel32; ff /2 by a register, or by memory: with [displacement of 8 or 32], [SIB] */
+	if (end[-5] == 0xe8)
+		return true;
+	for (int bytes = 2; bytes <= 7; bytes++) {
+		uint8_t modrm = end[1 - bytes], mod = modrm >> 6, rm = modrm & 7;
+		int takes = 2 +
+			    (mod == 1			     ? 1
+			     : mod == 2 || (!mod && rm == 5) ? 4
+							     : 0) +
+			    (mod != 3 && rm == 4);
+
+		if (end[-bytes] == 0xff && (modrm >> 3 & 7) == 2 && takes == bytes)
+			return true;
+	}
+	return false;
+}
+
+enum attach_return attach_return_kind(int pid, uint64_t word)
+{
+	/* rt_sigreturn() as libraries have it: mov $15,%rax or %eax; syscall */
+	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05},
+			     narrow[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	uint8_t b[7 + sizeof(wide)];
+
+	if (attach_peek(pid, word - 7, b, sizeof(b)))
+		return ATTACH_RETURN_NONE;
+	if (!memcmp(b + 7, wide, sizeof(wide)) || !memcmp(b + 7, narrow, sizeof(narrow)))
+		return ATTACH_RETURN_SIGNAL;
+	return ends_call(b + 7) ? ATTACH_RETURN_CALL : ATTACH_RETURN_NONE;
+}
+
 /* Set the registers to restart an interrupted system call. Return: whether there is one. */
 static bool restarted(struct user_regs_struct *r)
 {
