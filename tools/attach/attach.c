@@ -27,6 +27,7 @@
 #define FINISH_MS 10000 /* until dlopen() comes back */
 #define AGENT_MS  10000 /* until the agent answers */
 #define LIBC_MS	  2000	/* until the loader of a program that has just begun has mapped libc */
+#define EXEC_MS	  200	/* until an exec has made the image */
 #define STEP_MS	  2
 #define MAX_ROUND 16  /* threads that are tried before the next pause */
 #define STOP_MS	  100 /* until a thread has stopped */
@@ -527,6 +528,13 @@ static int load(struct attach *a, bool filtered)
 	return err ? err : check_area(a->pid);
 }
 
+/* During an exec a process has no image for a moment, as if it were of 32 bits. */
+static void read_image(struct attach *a)
+{
+	for (int ms = 0; attach_image(a->pid, &a->image) == -ENOEXEC && ms < EXEC_MS; ms += STEP_MS)
+		poll(NULL, 0, STEP_MS);
+}
+
 /* Attach to the program that the process runs now. */
 static int attach_program(struct attach *a)
 {
@@ -535,7 +543,7 @@ static int attach_program(struct attach *a)
 
 	*a->result = (struct attach_result){0};
 	a->is_replaced = false;
-	attach_image(a->pid, &a->image); /* first. On failure the image is not compared later */
+	read_image(a); /* first. On failure the image is not compared later */
 	err = attach_check(a->pid, &a->result->was_there, &filtered);
 	if (!err)
 		err = use_its_folder(a->pid);

@@ -140,9 +140,20 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path ? path : "";
 }
 
-static const char *object_at(struct attach_points *p, uint64_t pc)
+/* dwfl_addrmodule() has a module for addresses behind its end, too. */
+static Dwfl_Module *module_at(struct attach_points *p, uint64_t pc)
 {
 	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, pc);
+	Dwarf_Addr lo, end;
+
+	if (m)
+		dwfl_module_info(m, NULL, &lo, &end, NULL, NULL, NULL, NULL);
+	return m && pc >= lo && pc < end ? m : NULL;
+}
+
+static const char *object_at(struct attach_points *p, uint64_t pc)
+{
+	Dwfl_Module *m = module_at(p, pc);
 
 	return m ? base_name(dwfl_module_info(m, NULL, NULL, NULL, NULL, NULL, NULL, NULL)) : NULL;
 }
@@ -180,7 +191,7 @@ bool attach_points_stale(const struct attach_points *p)
 /* Is this code that the program has made? Some do it in a file that has no name of its own. */
 static bool is_made(struct attach_points *p, uint64_t pc)
 {
-	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, pc);
+	Dwfl_Module *m = module_at(p, pc);
 	const char *path = m ? dwfl_module_info(m, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : "";
 	GElf_Addr bias;
 
@@ -193,7 +204,7 @@ static bool is_made(struct attach_points *p, uint64_t pc)
 static const char *why_not_in(struct attach_points *p, uint64_t pc)
 {
 	const char *object = object_at(p, pc), *name;
-	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, pc);
+	Dwfl_Module *m = module_at(p, pc);
 
 	if (!object)
 		return "it is in code that no file has";
@@ -226,7 +237,7 @@ static int see_frame(Dwfl_Frame *frame, void *arg)
 /* Why a word of a stack is against the thread; NULL: it is not. */
 static const char *why_not_word(struct attach_points *p, uint64_t word)
 {
-	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, word - 1);
+	Dwfl_Module *m = module_at(p, word - 1);
 	const char *name;
 
 	if (!m)
