@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring behind dat_chunks.h. A slot's life: EMPTY, filled by the producer, RAW, packed by any
- * free worker, PACKED, written when all slots before it are, EMPTY.
+ * See dat_chunks.h. Chunks are in a ring of slots. A slot is EMPTY, then the producer fills it
+ * (RAW), then any free worker packs it (PACKED), and when all slots before it are written, it is
+ * written and EMPTY again.
  *
- * The lock covers all but the bytes of a slot that a thread works on. A chunk takes 20 to 100 us to
- * compress, so the lock costs nothing that can be measured. Bench: transcoding in `make bench`.
- * Tests: tests/unit/test_dat_write.c.
+ * The lock covers everything except the bytes of a slot while a thread works on it. Compressing a
+ * chunk takes 20 to 100 us, so the cost of the lock cannot be measured. Bench: transcoding in
+ * `make bench`. Tests: tests/unit/test_dat_write.c.
  */
 #include "tools/export/dat_chunks.h"
 
@@ -38,18 +39,17 @@ struct slot {
 };
 
 /*
- * Where chunks go: the next one to @offset. They are written by PLACE_BYTES at a time, which takes
- * the kernel half of the time of a write for each chunk.
+ * A place in a file, for one chunk after another. PLACE_BYTES are written at once: the kernel needs
+ * half of the time that a write for each chunk takes.
  */
 struct place {
 	int fd;
 	uint64_t offset;
-	unsigned char
-		*bytes; /* the last ones before @offset, which are not written yet; NULL: none */
+	unsigned char *bytes; /* the last ones before @offset, not written yet; NULL: none */
 	size_t nr;
 };
 
-/* What a thread packs chunks with. */
+/* The packers of one thread. */
 struct packer {
 	ZSTD_CCtx *z;
 	struct dat_packer *calls; /* NULL: not made yet */
@@ -138,7 +138,7 @@ static int note(struct chunks *c, const struct slot *s)
 	return 0;
 }
 
-/* Write the bytes that wait. Return: 0 or -errno; they are gone in either case. */
+/* Write the bytes that are not written yet. Return: 0 or -errno; an error drops them. */
 static int place_write(struct place *to)
 {
 	size_t nr = to->nr;
@@ -241,7 +241,7 @@ static void start_workers(struct chunks *c)
 	long nr = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	sigset_t all, old;
 
-	/* even beside one CPU a thread is of use: it writes while the producer reads */
+	/* a thread helps on a single CPU, too: it writes while the producer reads */
 	if (nr < 1)
 		nr = 1;
 	if (nr > MAX_WORKERS)
@@ -410,7 +410,7 @@ int chunks_flush(struct chunks *c)
 		if (!pack_one(c, &c->own))
 			pthread_cond_wait(&c->done, &c->lock);
 	}
-	/* no chunk is under way: no other thread is at the places */
+	/* every chunk is written, so no other thread uses the places */
 	ret = place_write(&c->to) ?: place_write(&c->apart);
 	if (ret && !c->err)
 		c->err = ret;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_graph_runs.h. calls_plain_run() gives the events of a whole run, as graph_events.c does
- * for each record, and they are encoded at once. If a call does not fit the compact form, the
- * caller begins again with the slow way.
+ * See dat_graph_runs.h. calls_plain_run() gives the events of a whole run; graph_events.c gives the
+ * same for one record after another. Each event is encoded at once. If a call does not fit the
+ * compact form, the caller starts again with graph_events.c.
  *
- * Costs 15 to 20 ns a record. Tests: tests/engine/dat_graph.c, tests/cli/test_convert.py (both
+ * Costs 10 to 15 ns a record. Tests: tests/engine/dat_graph.c, tests/cli/test_convert.py (both
  * ways).
  */
 #include "tools/export/dat_graph_runs.h"
@@ -20,8 +20,8 @@
 #include "tools/export/dat_events.h"
 
 /*
- * The last event of a CPU, while it is an entry: is it a leaf by the ring's records, where its exit
- * is the next record, and by those of the file, where it is the next event?
+ * The last event of a CPU, while it is an entry. In the ring it is a leaf if its exit is the next
+ * record, in the file if its exit is the next event. Both must agree.
  */
 struct last_entry {
 	bool pending;
@@ -42,14 +42,14 @@ struct encoder {
 	struct calls *calls;
 	struct last_entry *last; /* a CPU each */
 	uint64_t *lost;		 /* not reported yet, a CPU each */
-	/* of the current run: what is its CPU's above, and what all of its events share */
+	/* of the current run: its CPU's entries of the arrays above, and the fields of all its events */
 	struct last_entry *run_last;
 	uint64_t *run_lost;
 	struct subbuf_writer *page;
 	uint64_t common;
 	struct stack_numbers numbers;
 	struct runs *runs;
-	bool missed; /* so far, without entries that still wait for the next event */
+	bool missed; /* so far, without the entries whose next event is not known */
 	bool other;
 	int err;
 };
@@ -71,7 +71,7 @@ static inline unsigned char *put(struct encoder *e, uint64_t ts, uint32_t bytes)
 	return subbuf_reserve(e->page, ts, lost, bytes, &e->err);
 }
 
-/* Does @rec, the next record behind the entry, end it? */
+/* Does @rec, the record after the entry, end the call? */
 static bool would_end(const struct last_entry *l, const struct record *rec)
 {
 	if (rec->kind == RECORD_UNWOUND)
@@ -79,7 +79,7 @@ static bool would_end(const struct last_entry *l, const struct record *rec)
 	return rec->kind == RECORD_EXIT && (l->any_exit || rec->ip == l->exit_ip);
 }
 
-/* The number of stack @id; also notes a number that does not fit the compact form. */
+/* The number of stack @id. Sets `other` if it or @depth does not fit the compact form. */
 static inline uint32_t number_of(struct encoder *e, uint32_t process, uint32_t id, uint32_t depth)
 {
 	uint32_t number = id ? stack_number(&e->numbers, process, id) : 0;
@@ -91,8 +91,8 @@ static inline uint32_t number_of(struct encoder *e, uint32_t process, uint32_t i
 }
 
 /*
- * An event of @rec comes behind an entry: an exit of @ip on stack number @stack of a call that took
- * @took, or another entry. @how: of the exit.
+ * Compare both kinds of leaf: an event of @rec follows the entry. @exit: it is an exit, of @ip on
+ * stack number @stack; its call took @took; @how: the exit's. Otherwise it is an entry.
  */
 static void check_leaf(struct encoder *e, struct last_entry *l, const struct record *rec, bool exit,
 		       uint64_t ip, uint32_t stack, uint64_t took, uint32_t how)
@@ -113,8 +113,7 @@ static void check_leaf(struct encoder *e, struct last_entry *l, const struct rec
 }
 
 /*
- * An entry by a tail call has no exit of its own: the exit of the nearest call below that has one
- * ends it.
+ * A call by a jump has no exit of its own. It ends with the nearest call below that has one.
  */
 static void find_exit(const struct encoder *e, struct last_entry *l, const struct record *rec)
 {
@@ -173,7 +172,7 @@ static inline void encode_exit(struct encoder *e, const struct call *call, const
 			 call->flags & CALL_UNWOUND ? DAT_HOW_UNWOUND : 0);
 }
 
-/* Of the calls of a run's usual records. */
+/* Callbacks for the usual records of a run. */
 static void run_enter(struct calls *c, struct call *call, struct call *parent,
 		      const struct record *rec)
 {
@@ -188,7 +187,7 @@ static void run_leave(struct calls *c, struct call *call, struct call *parent,
 	encode_exit(c->arg, call, rec);
 }
 
-/* Encode both events at once: the next record ends the call, and so does the next event. */
+/* Encode both events of a leaf. Both kinds of leaf agree here. */
 static bool run_leaf(struct calls *c, struct call *parent, const struct record *rec, uint64_t end)
 {
 	const struct stack *s = c->cpu_thread[rec->cpu]->cur;
@@ -212,7 +211,7 @@ static bool run_leaf(struct calls *c, struct call *parent, const struct record *
 	return true;
 }
 
-/* The same of the others. */
+/* The same for other records. */
 static void on_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	(void)parent;
@@ -236,10 +235,7 @@ static int on_run(struct calls *c, void *arg, const struct run *run)
 	return calls_plain_run(c, run, run_enter, run_leave, run_leaf);
 }
 
-/*
- * Complete the event that the run before has left open on this CPU, now that the next record is
- * known.
- */
+/* The run's first record is the next one after the entry that ended the CPU's last run: note it. */
 static void begin_run(struct encoder *e, const struct run *run)
 {
 	struct last_entry *l = &e->last[run->head.cpu];
@@ -285,7 +281,7 @@ int dat_graph_runs_begin(struct dat_graph_runs *g)
 		return fail(ENOMEM, "out of memory");
 	calls_use(e->calls, g->r);
 	ret = learn ? calls_learn(e->calls, g->r, NULL) : 0;
-	/* where a stack turns out to be deeper, all is begun again */
+	/* if a stack was deeper at its start, all is encoded again */
 	if (!ret)
 		e->calls->learning = !learn;
 	if (!ret)

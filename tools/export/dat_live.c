@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_live.h. The recorder's thread stores two numbers and posts a semaphore: it takes no lock
- * that the idle thread could hold. A thread of SCHED_IDLE cannot become an ordinary one again
- * without a privilege, so at the end the caller goes on itself, with new threads for the chunks.
+ * See dat_live.h. The recorder's thread stores two numbers and posts a semaphore. It takes no lock
+ * that the idle thread could hold. A thread cannot leave SCHED_IDLE without a privilege. So after
+ * the program's end the caller does the rest itself, with new threads for the chunks.
  *
  * Tests: tests/unit/reader/test_dat_live.c, tests/cli/test_record_live.py.
  */
@@ -27,30 +27,30 @@
 
 #define NS_PER_MS     1000000
 #define JOIN_EVERY_MS 50
-#define JOIN_MS	      300   /* the rest of a turn, several times over */
+#define JOIN_MS	      300   /* several times the time of a turn */
 #define EVENTS_PER_MS 40000 /* to encode one again takes about 25 ns */
 
 struct dat_live {
 	char *output, *spool;
 	pthread_t thread;
 	bool running, idle;
-	bool left; /* the thread got no CPU time to end: all below is its own for ever */
+	bool left; /* the thread got no CPU time to end: it owns all fields below for ever */
 	sem_t turn;
 	_Atomic uint64_t end, stamp;
-	atomic_bool stop;   /* the thread is to end, at the next run */
-	atomic_bool cancel; /* and what it reads fails */
+	atomic_bool stop;   /* the thread must end at the next run */
+	atomic_bool cancel; /* and its reads fail */
 	_Atomic uint64_t nr_turns, nr_events;
-	/* the thread's, the caller's after its end */
-	bool over;  /* there is nothing to go on with */
-	bool learn; /* it is over because stacks are deeper at first */
-	bool half;  /* the last turn is not encoded to its end */
+	/* owned by the thread, after its end by the caller */
+	bool over;  /* the calls cannot be encoded so */
+	bool learn; /* because a stack was deeper at its start */
+	bool half;  /* the last turn is encoded in part */
 	struct spool_grow *grow;
 	struct dat_file file; /* fd -1: not made yet */
 	struct dat_options opt;
 	struct dat_graph *graph;
 };
 
-/* Nothing is left of it. */
+/* Give up: free all of it. */
 static void end_all(struct dat_live *l)
 {
 	l->over = true;
@@ -88,7 +88,7 @@ static int begin(struct dat_live *l)
 /* Return: 0; another number: it is over. */
 static int turn(struct dat_live *l)
 {
-	/* in this order: the pages before a stamp are in the bytes that were stored before it */
+	/* in this order: the bytes were stored before the stamp, and have all pages before it */
 	uint64_t stamp = atomic_load(&l->stamp), end = atomic_load(&l->end);
 	int ret = 0;
 
@@ -99,7 +99,7 @@ static int turn(struct dat_live *l)
 	if (ret <= 0)
 		return ret;
 	if (!spool_grow_reader(l->grow)->graph) {
-		/* no call yet: from the start again at the next turn, while that costs little */
+		/* no call yet: the next turn starts again, while the spool is small */
 		spool_grow_close(l->grow);
 		l->grow = NULL;
 		return end < MAX_WITHOUT_CALLS ? 0 : fail(ESTALE, "there are no calls");
@@ -121,7 +121,7 @@ static void *work(void *arg)
 	struct sched_param none = {0};
 	int ret;
 
-	/* where it is refused, as ordinary work */
+	/* if this is refused, the thread keeps its priority */
 	if (l->idle)
 		sched_setscheduler(0, SCHED_IDLE, &none);
 	while (!l->over) {
@@ -155,7 +155,7 @@ struct dat_live *dat_live_new(const char *output, const char *spool, bool idle)
 	l->idle = idle;
 	l->output = strdup(output);
 	l->spool = strdup(spool);
-	/* signals are the recorder's */
+	/* the recorder's thread handles signals */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	l->running = l->output && l->spool && !pthread_create(&l->thread, NULL, work, l);
@@ -179,7 +179,7 @@ uint64_t dat_live_turns(const struct dat_live *l)
 	return atomic_load(&l->nr_turns);
 }
 
-/* A moment for the thread to end in. Return: false if it has not. */
+/* Wait JOIN_EVERY_MS for the thread's end. Return: whether it has ended. */
 static bool has_ended(struct dat_live *l)
 {
 	struct timespec until;
@@ -199,15 +199,15 @@ static void ask_to_end(struct dat_live *l)
 	struct sched_param none = {0};
 
 	atomic_store(&l->stop, true);
-	/* with the privilege to do so it need not wait for an idle CPU any more */
+	/* with the privilege to do so, it need not wait for an idle CPU */
 	pthread_setschedparam(l->thread, SCHED_OTHER, &none);
 	sem_post(&l->turn);
 }
 
 /*
- * Wait for the end of the thread; when *@stop is set, its reading fails. Where other programs
- * leave no CPU idle it may never end: after a time in which its work could be done again it is left
- * alone. Return: false in that case.
+ * Wait for the end of the thread. When *@stop is set, its reads fail. If other programs leave no
+ * CPU idle, the thread may never end. So after a time in which its work could be done again, it is
+ * abandoned. Return: false if it was.
  */
 static bool join(struct dat_live *l, const atomic_bool *stop)
 {
@@ -236,7 +236,7 @@ void dat_live_drop(struct dat_live *l)
 	if (!l || l->left)
 		return;
 	atomic_store(&l->cancel, true);
-	/* room on the disk is worth the wait */
+	/* waits, because the file's end frees disk space */
 	if (l->running)
 		ask_to_end(l);
 	while (l->running)
@@ -259,7 +259,7 @@ void dat_live_free(struct dat_live *l)
 	free(l);
 }
 
-/* The last turn to its end, then the rest of @r. Return: as dat_graph_step(), or -ESTALE. */
+/* Encode the rest of the last turn and of @r. Return: as dat_graph_step(), or -ESTALE. */
 static int go_on(struct dat_live *l, struct reader *r, const struct dat_options *opt,
 		 struct dat_file *file)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_native.h. The pages are read once more, packed (page_pack.h) by the calling thread and
- * compressed beside it, 32 of a CPU at a time. Costs 3 to 4 ns a record and CPU.
+ * See dat_native.h. The pages are read again. The calling thread packs them (page_pack.h), 32 of
+ * one CPU at a time, and other threads compress them. Costs 1 to 2 ns a record, and 5 to compress
+ * it.
  * Tests: tests/unit/reader/test_native.c.
  */
 #include "tools/export/dat_native.h"
@@ -17,7 +18,7 @@
 
 #define LEVEL 1
 
-/* The chunks of all pages. Return: 0 or -errno with fail() set. */
+/* Write the chunks of all pages. Return: 0 or -errno with fail() set. */
 static int write_chunks(const struct dat_file *file, struct reader *r,
 			const struct dat_options *opt, uint64_t events, struct chunks *chunks,
 			struct page_packer *k)
@@ -58,7 +59,7 @@ static int write_chunks(const struct dat_file *file, struct reader *r,
 	return ret ? dat_file_failed(file, ret) : 0;
 }
 
-/* The places that dat_chunks.h noted, in the form of the tables. */
+/* The sizes that chunks_notes() has, as rows of the native tables. */
 static struct native_chunk *noted(const struct chunks *chunks, size_t *nr)
 {
 	const struct chunk_note *note = chunks_notes(chunks, nr);

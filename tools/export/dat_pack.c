@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_pack.h. An event is compared with the last one of the same function, kind and depth, by
- * its fields: of an entry the two low bytes of its head (the time since the event before) differ as
- * a rule, of an exit also those of the two times in it. So an entry is one sequence of zstd and an
- * exit three, of lengths that are nearly always the same: the tables for their codes are constant.
- * The literals are stored as they are, since most are low bytes of times.
+ * See dat_pack.h. An event is compared, field by field, with the last event of the same function,
+ * kind and depth. Two entries usually differ in the two low bytes of the head (the time since the
+ * event before). Two exits also differ in the low bytes of their two times. So an entry is one
+ * sequence of zstd and an exit three. Their lengths are nearly always the same, so the tables of
+ * their codes are constant. Literals are stored without a code, since most are low bytes of times.
  *
- * Each match has been compared, so a frame is right whatever is in the sub-buffers. Costs 10
- * to 15 ns a record. Tests: tests/unit/test_dat_pack.c.
+ * The bytes of each match have been compared, so every frame is right, whatever the sub-buffers
+ * hold. Costs 17 to 20 ns a record. Tests: tests/unit/test_dat_pack.c.
  */
 #include "tools/export/dat_pack.h"
 
@@ -20,7 +20,7 @@
 #include "tools/export/dat_events.h"
 
 #define MIN_MATCH	    3u
-#define MAX_WORDS	    (DAT_PACK_MAX / 4u) /* a sequence is of four bytes at least, a long one of 16 */
+#define MAX_WORDS	    (DAT_PACK_MAX / 4u) /* a word for each 4 bytes at most */
 #define KEY_BITS	    13u
 #define FUNCTION_BITS	    11u
 #define LITERALS_TABLE_BITS 7u
@@ -43,20 +43,20 @@
  */
 struct fse {
 	unsigned int table_bits;
-	unsigned char described[MAX_DESCRIBED]; /* as the block has it */
+	unsigned char described[MAX_DESCRIBED]; /* the table's form in a block */
 	unsigned int described_bytes;
 	uint8_t start[MAX_CODES]; /* a state of each code */
-	/* of a code, then of the state behind it: STEP_*. See fse_step(). */
+	/* by code << table_bits | the state of the next sequence: STEP_*. See fse_step(). */
 	uint32_t steps[MAX_CODES << MAX_TABLE_BITS];
 };
 
-/* The state before, the bits that go out, and how many they are. */
+/* A step: the new state in 8 bits, the bits to write in 8, their number. */
 #define STEP_BITS_SHIFT 8
 #define STEP_NR_SHIFT	16
 
 /*
- * A sequence in one word: the bits behind the offset's code, then the three codes, each at the place
- * of its first step. A long one has more bits behind other codes: they are in the word before it.
+ * A sequence in one word: the bits that follow the offset's code, then the three codes, each
+ * shifted by its table_bits. If another code is followed by bits, they are in the word before.
  */
 #define SEQ_OFFSET_MASK	   0xfffffu
 #define SEQ_OFFSET_SHIFT   20
@@ -67,7 +67,7 @@ struct fse {
 #define OFFSET_OF(word)	   ((uint32_t)(word) >> SEQ_OFFSET_SHIFT & SEQ_OFFSETS)
 #define LITERALS_OF(word)  ((uint32_t)(uint16_t)((word) >> SEQ_LITERALS_SHIFT))
 #define MATCH_OF(word)	   ((uint32_t)((word) >> SEQ_MATCH_SHIFT))
-/* The word before a long one: the bits, and how many they are. */
+/* The word before a sequence with SEQ_LONG: the bits, then their number. */
 #define MORE_NR_SHIFT 32
 
 struct dat_packer {
@@ -96,7 +96,7 @@ static inline void bits_add(struct bits *b, uint64_t v, unsigned int nr)
 	b->nr += nr;
 }
 
-/* At most 7 are left; room for a whole word is needed. */
+/* Write all whole bytes: at most 7 bits are left. Stores 8 bytes at b->at. */
 static inline void bits_flush(struct bits *b)
 {
 	memcpy(b->at, &b->word, 8);
@@ -105,7 +105,7 @@ static inline void bits_flush(struct bits *b)
 	b->nr &= 7u;
 }
 
-/* The shares as a block has them, 4.1.1; none is 0. */
+/* Store the shares in the form of a block, 4.1.1. No share is 0. */
 static void describe(struct fse *f, const uint8_t *norm, unsigned int nr)
 {
 	struct bits b = {.at = f->described};
@@ -128,10 +128,7 @@ static void describe(struct fse *f, const uint8_t *norm, unsigned int nr)
 	f->described_bytes = (unsigned int)(b.at - f->described) + (b.nr != 0);
 }
 
-/*
- * The decoder's table by 4.1.1, and the way back from each of its states. With @most bits or one
- * less, each state before leads to @count states of a code.
- */
+/* Make the decoder's table, 4.1.1, and the encoder's steps, which lead from each state back. */
 static void make_table(struct fse *f, unsigned int table_bits, const uint8_t *norm, unsigned int nr)
 {
 	const unsigned int size = 1u << table_bits, step = (size >> 1) + (size >> 3) + 3;
@@ -173,14 +170,17 @@ static void make_tables(struct dat_packer *k)
 {
 	uint8_t norm[MAX_CODES];
 
-	/* in parts of a table, whose size they sum to; 36 codes: two literals in front of each match of most events */
+	/*
+	 * shares of a table, which sum up to its size; 36 codes: most matches have two literals in
+	 * front
+	 */
 	for (unsigned int i = 0; i < 36; i++)
 		norm[i] = 1;
 	norm[2] = 77;
 	norm[3] = 16;
 	norm[4] = 2;
 	make_table(&k->literals, LITERALS_TABLE_BITS, norm, 36);
-	/* 53 codes, of lengths from 3 on: an entry's 22; an exit's 18, 6 and 10, or 5 and 9 */
+	/* 53 codes of lengths from 3 on: an entry has 22; an exit 18, 6 and 10, or 5 and 9 */
 	for (unsigned int i = 0; i < 53; i++)
 		norm[i] = 1;
 	norm[22 - 3] = 48;
@@ -242,17 +242,17 @@ static inline uint32_t u32_at(const unsigned char *p)
 	return v;
 }
 
-/* A block while its sequences are found. */
+/* The state of the search for a block's sequences. */
 struct block {
 	const unsigned char *src;
-	const unsigned char *done; /* all before it is in a sequence */
+	const unsigned char *done; /* all bytes before it are in a sequence */
 	unsigned char *lit;
 	uint64_t *seq;
 	uint32_t offset;  /* of the last match */
-	uint32_t nr_long; /* words that are more bits of a sequence */
+	uint32_t nr_long; /* words before a sequence with SEQ_LONG */
 };
 
-/* The code of a number of literals, 3.1.1.3.2.1.1, and how many bits of it follow. */
+/* The code of a number of literals, 3.1.1.3.2.1.1. *@more: gets the number of bits that follow. */
 static unsigned int literals_code(uint32_t nr, unsigned int *more)
 {
 	static const uint8_t codes[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
@@ -272,7 +272,7 @@ static unsigned int literals_code(uint32_t nr, unsigned int *more)
 	return code;
 }
 
-/* The same of a match's length, less 3. */
+/* The same for the length of a match, less 3. */
 static unsigned int match_code(uint32_t base, unsigned int *more)
 {
 	static const uint8_t codes[128 - 32] = {
@@ -306,7 +306,7 @@ static inline void put_literals(struct block *b, const unsigned char *from, uint
 	b->lit += nr;
 }
 
-/* The part of a sequence's word that its offset is; @value: 1 is the last sequence's. */
+/* The offset's part of a sequence's word. @value: 1: the same offset again; else offset + 3. */
 static inline uint64_t offset_of(uint32_t value)
 {
 	uint32_t code = log2_of(value);
@@ -314,7 +314,7 @@ static inline uint64_t offset_of(uint32_t value)
 	return (value ^ 1u << code) | code << (SEQ_OFFSET_SHIFT + OFFSET_TABLE_BITS);
 }
 
-/* The word, from codes. */
+/* A sequence's word. @offset: of offset_of(). @literals, @match: codes. */
 static inline uint64_t sequence(uint64_t offset, uint64_t literals, uint64_t match)
 {
 	return offset | literals << (SEQ_LITERALS_SHIFT + LITERALS_TABLE_BITS) |
@@ -327,7 +327,7 @@ static inline void put_match(struct block *b, const unsigned char *p, uint32_t b
 {
 	uint32_t nr = (uint32_t)(p - b->done), base = bytes - MIN_MATCH;
 	unsigned int literals_more, match_more;
-	/* a repeated offset means another one where there is no literal */
+	/* without literals, value 1 means another offset */
 	uint64_t seq = offset_of(nr && offset == b->offset ? 1 : offset + 3), more;
 
 	put_literals(b, b->done, nr);
@@ -363,7 +363,7 @@ static inline uint32_t same_bytes(const unsigned char *p, const unsigned char *q
 	return (uint32_t)(p - from);
 }
 
-/* What is the same at @p and @q, up to @end, in matches of four bytes at least. */
+/* Put a match for each row of 4 or more equal bytes at @p and @q, up to @end of @p. */
 static void match_parts(struct block *b, const unsigned char *p, const unsigned char *q,
 			const unsigned char *end)
 {
@@ -380,7 +380,7 @@ static void match_parts(struct block *b, const unsigned char *p, const unsigned 
 	}
 }
 
-/* How many low bytes of @differ are not 0, at least 2: the literals of a time. */
+/* The number of a time's literals: bytes up to the highest one of @differ that is not 0, >= 2. */
 static inline uint32_t low_bytes(uint64_t differ)
 {
 	return (71u - (uint32_t)__builtin_clzll(differ | 0x100)) / 8;
@@ -402,7 +402,7 @@ match_event(struct block *b, const unsigned char *p, const unsigned char *q, uin
 	differ |= u32_at(p + bytes - 4) ^ u32_at(q + bytes - 4);
 	if (differ || before > 8)
 		return false;
-	/* @b is in registers only where no byte is stored that might be of it */
+	/* a store of bytes might change *b for the compiler, so copies are used between them */
 	memcpy(lit, b->done, 8);
 	lit += before;
 	if (bytes == EXIT_BYTES) {
@@ -476,7 +476,7 @@ static void find_page(struct dat_packer *k, struct block *b, const unsigned char
 			break;
 		p += bytes;
 	}
-	/* zeros to the end */
+	/* the rest of the sub-buffer is zero */
 	if (end - data_end >= 16)
 		match_parts(b, data_end + 1, data_end, end);
 }
@@ -486,7 +486,7 @@ static inline void put_low_bits(struct bits *b, uint32_t v, unsigned int nr)
 	bits_add(b, v & ((1u << nr) - 1), nr);
 }
 
-/* Go from *@state, of the sequence behind, to a state of @code, which is at its place. */
+/* Write the bits that lead from a state of @code to *@state, and make it *@state. */
 static inline void fse_step(struct bits *b, const struct fse *f, uint32_t *state, uint32_t code)
 {
 	uint32_t step = f->steps[code | *state];
@@ -567,7 +567,7 @@ static uint64_t checksum(const unsigned char *p, size_t bytes)
 	return sum ^ sum >> 32;
 }
 
-/* Magic, what is known of the frame, the content's size, a block's head; then the checksum. */
+/* Before the block: magic, descriptor, content size, the block's head. Behind it: the checksum. */
 #define FRAME_BYTES  (4u + 1u + 4u + 3u)
 #define FRAME_MAGIC  0xfd2fb528u
 #define FRAME_KNOWN  (2u << 6 | 1u << 5 | 1u << 2)
@@ -604,7 +604,7 @@ size_t dat_pack(struct dat_packer *k, void *dst, size_t room, const void *src, s
 	b.lit += end - b.done;
 	nr_lit = (size_t)(b.lit - k->lit);
 	nr_seq = (size_t)(b.seq - k->seq) - b.nr_long;
-	/* a sequence has 8 bytes at most; what does not pack is for zstd to store */
+	/* a sequence takes 8 bytes at most; if the chunk does not become smaller, zstd stores it */
 	if (!nr_seq || nr_lit + 8 * nr_seq + 512 > room || nr_lit + nr_seq / 2 > bytes)
 		return 0;
 	to = put_u32(to, FRAME_MAGIC, 4);
