@@ -182,7 +182,7 @@ static const struct bprint_format *learn_format(void **known, const char *text, 
 {
 	const struct bprint_format *f;
 
-	if (sys_is_forbidden() || !tree_lock_try())
+	if (sys_is_forbidden() || !tree_lock_try(TREE_SOON_NS))
 		return NULL;
 	f = bprint_format_get(text, puts);
 	tree_lock_release();

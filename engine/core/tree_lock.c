@@ -78,11 +78,9 @@ int tree_enter(void)
 	return ops_is_inside() ? -EDEADLK : tree_lock_take();
 }
 
-#define TRY_NS UINT64_C(10000000)
-
-int tree_lock_try(void)
+int tree_lock_try(uint64_t ns)
 {
-	return !take_within(TRY_NS);
+	return !take_within(ns);
 }
 
 void tree_lock_release(void)

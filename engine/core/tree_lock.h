@@ -17,12 +17,17 @@
  * has no area; -EDEADLK: called in a callback at a function's entry; -EPERM: the thread may make no
  * system call for the engine (core/sandbox.h).
  *
- * tree_lock_try() - wait at most ten milliseconds. Return: whether the lock was taken.
+ * tree_lock_try() - wait at most @ns: TREE_SOON_NS in the middle of the program; TREE_LAST_NS where
+ * the process leaves its memory and what is not done now is lost. Return: whether the lock was taken.
  */
 int tree_enter(void);
 int tree_lock_take(void);
 void tree_lock_release(void);
-int tree_lock_try(void);
+int tree_lock_try(uint64_t ns);
+
+#define TREE_SOON_NS UINT64_C(10000000)
+/* The agent may hold the lock while a busy machine has no CPU for it. */
+#define TREE_LAST_NS UINT64_C(2000000000)
 
 /*
  * tree_settle_later() - have @settle called before the next time that a thread that may make system

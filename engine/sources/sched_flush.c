@@ -14,10 +14,10 @@
 #include "engine/sources/sched_perf.h"
 #include "engine/sources/process.h"
 
-/* A handler may have interrupted the thread that holds the lock; then nothing is written. */
+/* If the thread itself holds the lock, a handler has interrupted it: nothing is written. */
 static void leave(void)
 {
-	if (!area || sys_is_forbidden() || !area_is_own() || !tree_lock_try())
+	if (!area || sys_is_forbidden() || !area_is_own() || !tree_lock_try(TREE_LAST_NS))
 		return;
 	sched_perf_drain();
 	tree_lock_release();

@@ -594,7 +594,7 @@ static void fork_perf(const struct lifecycle_fork *f)
 
 static void exit_perf(void)
 {
-	if (sys_is_forbidden() || !tree_lock_try())
+	if (sys_is_forbidden() || !tree_lock_try(TREE_LAST_NS))
 		return;
 	sched_perf_drain();
 	tree_lock_release();
