@@ -58,6 +58,13 @@ static int wants_area(void)
 	       oops_get();
 }
 
+static const struct area_header *instance_area(uint32_t index)
+{
+	const struct trace_array *tr = trace_array_at(index);
+
+	return tr ? trace_array_area(tr) : NULL;
+}
+
 static void fork_prepare(void)
 {
 	forking = (struct forking){.interrupted = ring_interrupted(), .tid = threads_before_fork()};
@@ -75,7 +82,7 @@ static void fork_prepare(void)
 		return;
 	forking.has_heap = !heap_fork_prepare(FORK_PATIENCE_NS);
 	forking.has_child = wants_area();
-	if (forking.has_child && area_before_fork())
+	if (forking.has_child && area_before_fork(instance_area))
 		forking.has_child = 0;
 }
 

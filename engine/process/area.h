@@ -33,9 +33,10 @@ int area_create(const struct area_config *config);
 
 /*
  * area_before_fork() - save the rows with which a child's areas begin. Under the tree lock and the
- * heap's lock. Return: 0 or -ENOMEM. area_after_fork() - free them, in the parent or the child.
+ * heap's lock. @area_at: the area of an instance, by its index below RING_MAX; NULL: there is none.
+ * Return: 0 or -ENOMEM. area_after_fork() - free them, in the parent or the child.
  */
-int area_before_fork(void);
+int area_before_fork(const struct area_header *(*area_at)(uint32_t index));
 void area_after_fork(void);
 
 /* In a fork's child: a row of the parent's table as it was at the fork; NULL: it did not exist. */

@@ -14,7 +14,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/core/trace_array.h"
+#include "engine/ring/ring.h"
 
 static const struct {
 	uint8_t id;
@@ -50,7 +50,6 @@ static int keep(struct kept *k, const struct area_header *head)
 {
 	uint64_t at = 0;
 	uint32_t i;
-	long p;
 
 	*k = (struct kept){.head = head, .session_ns = head->session_ns};
 	for (i = 0; i < NR_TABLES; i++) {
@@ -66,13 +65,11 @@ static int keep(struct kept *k, const struct area_header *head)
 		if (tables[i].changes)
 			k->copy_bytes += (bytes_of(k, i) + 15) & ~UINT64_C(15);
 	}
-	p = sys_mmap(NULL, k->copy_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		     0);
-	if (sys_failed(p)) {
+	k->copy = sys_map_anon(k->copy_bytes);
+	if (!k->copy) {
 		k->head = NULL;
-		return (int)p;
+		return -ENOMEM;
 	}
-	k->copy = (void *)p;
 	for (i = 0; i < NR_TABLES; i++) {
 		if (!tables[i].changes)
 			continue;
@@ -83,17 +80,17 @@ static int keep(struct kept *k, const struct area_header *head)
 	return 0;
 }
 
-int area_before_fork(void)
+int area_before_fork(const struct area_header *(*area_at)(uint32_t index))
 {
 	uint32_t i;
 	int err = 0;
 
 	for (i = 0; i < RING_MAX && !err; i++) {
-		const struct trace_array *tr = trace_array_at(i);
+		const struct area_header *head = area_at(i);
 
 		/* outside of a session the child has the top instance alone */
-		if (tr && (!i || area->session[0]))
-			err = keep(&kept[i], trace_array_area(tr));
+		if (head && (!i || area->session[0]))
+			err = keep(&kept[i], head);
 	}
 	if (err)
 		area_after_fork();
