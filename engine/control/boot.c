@@ -24,6 +24,7 @@
 #include "abi/limits.h"
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
@@ -87,7 +88,7 @@ static int under_valgrind(void)
 static uint32_t count_cpus(void)
 {
 	char text[256];
-	unsigned long mask[128] = {0};
+	uint64_t mask[128] = {0};
 	int fd = sys_open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC, 0);
 	long n = fd < 0 ? fd : sys_read(fd, text, sizeof(text));
 	uint32_t last = 0, i;
@@ -103,7 +104,7 @@ static uint32_t count_cpus(void)
 	if (n <= 0) {
 		arch_syscall(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
 		for (i = 0; i < sizeof(mask) * 8; i++)
-			if (mask[i / 64] >> (i % 64) & 1)
+			if (bitmap_has(mask, i))
 				last = i;
 	}
 	return last < 8191 ? last + 1 : 8192;

@@ -22,19 +22,18 @@ static int set_reserve(struct function_set *set)
 {
 	uint32_t n = function_count(), nr_old = set->nr;
 	uint64_t *old;
-	long p;
+	void *p;
 
 	if (set->nr >= n && set->bits)
 		return 0;
-	p = sys_mmap(NULL, (size_t)n / 8 + 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		     -1, 0);
-	if (sys_failed(p))
+	p = sys_map_anon((size_t)n / 8 + 16);
+	if (!p)
 		return -ENOMEM;
 	old = set->bits;
 	if (old)
-		memcpy((void *)p, old, nr_old / 8 + 8);
+		memcpy(p, old, nr_old / 8 + 8);
 	/* store the pointer last: a reader that finds it finds the whole set */
-	set->bits = (void *)p;
+	set->bits = p;
 	set->nr = n;
 	if (old)
 		sys_munmap(old, (size_t)nr_old / 8 + 16);
@@ -48,11 +47,9 @@ int function_set_has(const struct function_set *set, uint32_t id)
 
 static void set_change(struct function_set *set, uint32_t id, int add)
 {
-	uint64_t bit = UINT64_C(1) << (id % 64);
-
 	if (function_set_has(set, id) == add)
 		return;
-	set->bits[id / 64] ^= bit;
+	bitmap_flip(set->bits, id);
 	if (set->ring)
 		area_function_in(set->ring->area, id)->filter ^= set->shown;
 	set->count += add ? 1u : UINT32_MAX;

@@ -68,7 +68,6 @@ static int reserve(uint32_t more)
 	const struct cyg_table *old = hook_cyg_table;
 	struct cyg_table *table;
 	uint64_t want = 256, i;
-	long p;
 
 	if (old && (uint64_t)(nr_rows + more) * 2 * sizeof(struct cyg_row) <= old->mask)
 		return 0;
@@ -76,11 +75,9 @@ static int reserve(uint32_t more)
 		want *= 2;
 	if (want > UINT32_MAX / sizeof(struct cyg_row))
 		return -ENOSPC;
-	p = sys_mmap(NULL, sizeof(*table) + want * sizeof(struct cyg_row), PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (sys_failed(p))
-		return (int)p;
-	table = (void *)p;
+	table = sys_map_anon(sizeof(*table) + want * sizeof(struct cyg_row));
+	if (!table)
+		return -ENOMEM;
 	table->mask = (want - 1) * sizeof(struct cyg_row);
 	/* no thread writes to the old table meanwhile */
 	for (i = 0; old && i <= old->mask / sizeof(struct cyg_row); i++) {

@@ -74,15 +74,13 @@ static int make_stub_table(struct object *o)
 	struct sites *s = o->hook_data;
 	size_t stubs, bytes = sites_stub_table_bytes(o, &stubs);
 	uint32_t avoided;
-	long p;
 
 	if (s->stubs)
 		return 0;
-	p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (sys_failed(p))
-		return (int)p;
-	s->stubs = (uint32_t *)p;
-	s->avoid = (uint64_t *)((uint8_t *)p + stubs);
+	s->stubs = sys_map_anon(bytes);
+	if (!s->stubs)
+		return -ENOMEM;
+	s->avoid = (uint64_t *)((uint8_t *)s->stubs + stubs);
 	avoided = graph_notrace_find(o, s->avoid);
 	if (avoided)
 		area_status("functions are left out of the graph: they return twice, use their "

@@ -22,6 +22,7 @@
 #include "abi/agent.h"
 #include "abi/kept.h"
 #include "engine/arch/sys.h"
+#include "engine/base/clock_ns.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/process/area_impl.h"
@@ -133,14 +134,6 @@ struct sweep {
 	uint32_t nr_oldest;
 	uint64_t now_ns;
 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
 
 /* Read decimal digits at *@p, at least one. Return: 0 or -EINVAL. */
 static int take_number(const char **p, uint64_t *v)
@@ -418,7 +411,7 @@ static int remove_oldest(struct sweep *s, uint64_t max_files, uint64_t max_bytes
 
 static void sweep(int dir)
 {
-	struct sweep s = {.dir = dir, .now_ns = now_ns(CLOCK_REALTIME)};
+	struct sweep s = {.dir = dir, .now_ns = clock_ns(CLOCK_REALTIME)};
 	uint64_t max_files, max_bytes;
 	uint32_t round;
 
@@ -445,7 +438,7 @@ static int open_folder(void)
 /* Whether a sweep is due: the access time is in the future during the pause after a sweep. */
 static int is_due(int dir)
 {
-	uint64_t now = now_ns(CLOCK_REALTIME), next;
+	uint64_t now = clock_ns(CLOCK_REALTIME), next;
 	struct stat st;
 
 	if (sys_fstat(dir, &st))
@@ -457,7 +450,7 @@ static int is_due(int dir)
 static void set_next(int dir, uint64_t took_ns)
 {
 	uint64_t pause = took_ns * SHARE < MAX_PAUSE_NS ? took_ns * SHARE : MAX_PAUSE_NS;
-	uint64_t next = now_ns(CLOCK_REALTIME) + pause;
+	uint64_t next = clock_ns(CLOCK_REALTIME) + pause;
 	struct timespec times[2] = {
 		{.tv_sec = (time_t)(next / NS_PER_S), .tv_nsec = (long)(next % NS_PER_S)},
 		{.tv_nsec = UTIME_OMIT},
@@ -468,7 +461,7 @@ static void set_next(int dir, uint64_t took_ns)
 
 void areas_sweep(void)
 {
-	uint64_t begin = now_ns(CLOCK_MONOTONIC);
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
 	int dir;
 
 	/* without /proc nothing shows whether a process is dead */
@@ -479,7 +472,7 @@ void areas_sweep(void)
 		return;
 	if (is_due(dir) && !arch_syscall(SYS_flock, dir, LOCK_EX | LOCK_NB, 0, 0, 0, 0)) {
 		sweep(dir);
-		set_next(dir, now_ns(CLOCK_MONOTONIC) - begin);
+		set_next(dir, clock_ns(CLOCK_MONOTONIC) - begin);
 		/* a child that another thread forks meanwhile also has the descriptor */
 		arch_syscall(SYS_flock, dir, LOCK_UN, 0, 0, 0, 0);
 	}

@@ -11,6 +11,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/clock_ns.h"
 
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13 /* since Linux 5.14; FUTEX_LOCK_PI uses CLOCK_REALTIME */
@@ -25,14 +26,6 @@ static uint32_t owner_of(uint32_t word)
 	return word & FUTEX_TID_MASK;
 }
 
-static uint64_t now_ns(int clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t); /* by the vDSO, without a system call */
-	return (uint64_t)t.tv_sec * NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 static struct timespec in_spec(uint64_t ns)
 {
 	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SEC),
@@ -44,7 +37,7 @@ static int lock_pi(struct lock *l, int op, int clock, uint64_t ns)
 	struct timespec until;
 
 	if (ns != LOCK_FOR_EVER)
-		until = in_spec(now_ns(clock) + ns);
+		until = in_spec(clock_ns(clock) + ns);
 	return (int)arch_syscall(SYS_futex, (long)&l->word, op | FUTEX_PRIVATE_FLAG, 0,
 				 ns == LOCK_FOR_EVER ? 0 : (long)&until, 0, 0);
 }
@@ -52,10 +45,10 @@ static int lock_pi(struct lock *l, int op, int clock, uint64_t ns)
 /* Wait without priority inheritance. Return: 0 or -ETIMEDOUT. */
 static int wait_asleep(struct lock *l, uint32_t tid, uint64_t ns)
 {
-	uint64_t nap_ns = FIRST_NAP_NS, begin = now_ns(CLOCK_MONOTONIC);
+	uint64_t nap_ns = FIRST_NAP_NS, begin = clock_ns(CLOCK_MONOTONIC);
 
 	while (!compare_and_store(&l->word, 0, tid)) {
-		if (ns != LOCK_FOR_EVER && now_ns(CLOCK_MONOTONIC) - begin > ns)
+		if (ns != LOCK_FOR_EVER && clock_ns(CLOCK_MONOTONIC) - begin > ns)
 			return -ETIMEDOUT;
 		sys_sleep_ns((long)nap_ns);
 		if (nap_ns < LAST_NAP_NS)

@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "engine/arch/sys.h"
+#include "engine/base/clock_ns.h"
 #include "engine/base/mem.h"
 
 #define STORED_BY_NS UINT64_C(1000000)
@@ -147,22 +148,14 @@ uint32_t srcu_nest(enum srcu_domain d)
 	return srcu_self ? nr_open(&srcu_self->of[d]) : shared_nest[d];
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t); /* by the vDSO, without a system call */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Without membarrier: wait until the readers' stores must have become visible. */
 static void barrier_everywhere(void)
 {
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) < 0 &&
 	    sys_membarrier(MEMBARRIER_CMD_GLOBAL) < 0)
-		while (now_ns() - begin_ns < STORED_BY_NS)
+		while (clock_ns(CLOCK_MONOTONIC) - begin_ns < STORED_BY_NS)
 			arch_relax();
 }
 
@@ -189,7 +182,7 @@ static int wait_for(struct srcu_thread *t, enum srcu_domain d, uint64_t begin_ns
 	for (i = 0; i < SPINS && stays(s, first); i++)
 		arch_relax();
 	while (stays(s, first)) {
-		if (now_ns() - begin_ns > PATIENCE_NS) {
+		if (clock_ns(CLOCK_MONOTONIC) - begin_ns > PATIENCE_NS) {
 			if (on_timeout)
 				on_timeout(d, load_relaxed(&t->tid));
 			return -ETIMEDOUT;
@@ -208,7 +201,7 @@ static int wait_for(struct srcu_thread *t, enum srcu_domain d, uint64_t begin_ns
 
 int synchronize_srcu(enum srcu_domain d)
 {
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	uint32_t i, n;
 	int err;
 

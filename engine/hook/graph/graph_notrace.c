@@ -19,6 +19,7 @@
 
 #include "arch_patch.h"
 #include "arch_reloc.h"
+#include "engine/base/bitmap.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
@@ -93,10 +94,8 @@ static int jumps_there(const struct jumps *j, const uint8_t *p)
 
 static void mark(uint64_t *bits, uint32_t i, uint32_t *count)
 {
-	uint64_t bit = UINT64_C(1) << (i % 64);
-
-	*count += !(bits[i / 64] & bit);
-	bits[i / 64] |= bit;
+	*count += !bitmap_has(bits, i);
+	bitmap_set(bits, i);
 }
 
 int graph_notrace_may_wrap(const struct dynamic_name *name)
