@@ -10,9 +10,9 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 
 #define MAX_ABOUT_BYTES (1u << 20)
 #define MAX_SLOTS	(1u << 22)
@@ -33,26 +33,11 @@ static int damaged(const struct source *s)
 	return fail(EINVAL, "%s is damaged: a histogram in it", s->what);
 }
 
-static int read_at(const struct source *s, void *buf, size_t bytes, uint64_t offset)
-{
-	ssize_t n = 0;
-
-	for (size_t done = 0; done < bytes; done += (size_t)n) {
-		n = pread(s->fd, (char *)buf + done, bytes - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n <= 0)
-			return n ? fail_errno(errno, "cannot read %s", s->what)
-				 : fail(EINVAL, "%s is cut short", s->what);
-	}
-	return 0;
-}
-
 static int read_room(const struct source *s, void *buf, uint64_t bytes, uint64_t at)
 {
 	if (at > s->room_bytes || bytes > s->room_bytes - at)
 		return damaged(s);
-	return read_at(s, buf, (size_t)bytes, s->room_at + at);
+	return read_at_or_fail(s->fd, buf, (size_t)bytes, s->room_at + at, s->what);
 }
 
 /* Check the descriptor: known fields, and names that end with NUL. */
@@ -204,7 +189,8 @@ static int read_one(const struct source *s, const struct meta *m, uint32_t i, ui
 	for (int tries = 0; tries < TRIES; tries++) {
 		if (tries)
 			poll(NULL, 0, 1);
-		err = read_at(s, &row, sizeof(row), t->offset + (uint64_t)i * t->entry_bytes);
+		err = read_at_or_fail(s->fd, &row, sizeof(row),
+				      t->offset + (uint64_t)i * t->entry_bytes, s->what);
 		if (err || (!(row.gen & 1) && row.event != id))
 			return err;
 		if (row.gen & 1)
@@ -214,7 +200,8 @@ static int read_one(const struct source *s, const struct meta *m, uint32_t i, ui
 		err = read_about(s, row.about, h);
 		if (!err)
 			err = read_map(s, row.map, h);
-		if (!read_at(s, &again, sizeof(again), t->offset + (uint64_t)i * t->entry_bytes) &&
+		if (!read_at_or_fail(s->fd, &again, sizeof(again),
+				     t->offset + (uint64_t)i * t->entry_bytes, s->what) &&
 		    again.gen == row.gen) {
 			if (err)
 				release(h);

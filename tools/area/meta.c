@@ -17,6 +17,7 @@
 
 #include "abi/page.h"
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 
 #define MAX_CPUS	8192u
 #define MAX_ENTRY_BYTES 4096u
@@ -63,24 +64,6 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 			offsetof(struct meta, nr_pages)},
 	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},
 };
-
-static int read_all(int fd, void *buf, size_t bytes, uint64_t offset, const char *what)
-{
-	size_t done = 0;
-
-	while (done < bytes) {
-		ssize_t n = pread(fd, (char *)buf + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_errno(errno, "cannot read %s", what);
-		if (n == 0)
-			return fail(EINVAL, "%s is cut short", what);
-		done += (size_t)n;
-	}
-	return 0;
-}
 
 /* The number of bytes at @offset that lie in holes. A hostile file can be large at no cost. */
 static uint64_t holes_in(int fd, uint64_t offset, uint64_t bytes)
@@ -202,7 +185,7 @@ static int load_table(struct meta *m, int fd, uint64_t base, int id, const char 
 	if (!buf)
 		return fail(ENOMEM, "%s: out of memory for %u %s", what, t->count, k->name);
 	if (t->count) {
-		err = read_all(fd, buf, (size_t)t->count * stride, base + t->offset, what);
+		err = read_at_or_fail(fd, buf, (size_t)t->count * stride, base + t->offset, what);
 		if (err) {
 			free(buf);
 			return err;
@@ -258,7 +241,8 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return fail(ENOMEM, "%s: out of memory", what);
-	err = read_all(fd, &m->head, bytes < sizeof(m->head) ? bytes : sizeof(m->head), base, what);
+	err = read_at_or_fail(fd, &m->head, bytes < sizeof(m->head) ? bytes : sizeof(m->head), base,
+			      what);
 	if (!err)
 		err = meta_check_head(&m->head, bytes, what);
 	if (err)

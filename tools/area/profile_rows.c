@@ -9,21 +9,7 @@
 
 #include "tools/area/meta.h"
 #include "tools/base/fail.h"
-
-static int read_all(int fd, void *to, size_t bytes, uint64_t offset, const char *what)
-{
-	ssize_t n;
-
-	for (size_t done = 0; done < bytes; done += (size_t)n) {
-		n = pread(fd, (char *)to + done, bytes - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n <= 0)
-			return n ? fail_errno(errno, "cannot read %s", what)
-				 : fail(EINVAL, "%s is cut short", what);
-	}
-	return 0;
-}
+#include "tools/base/read_at.h"
 
 /*
  * @bytes: size of our row; the area's may be longer. Return: 0 and the rows, malloced; or -errno.
@@ -42,7 +28,7 @@ static int read_table(int fd, const struct area_header *head, enum area_table_id
 	at = malloc((size_t)t->count * t->entry_bytes);
 	if (!at)
 		return fail(ENOMEM, "out of memory for the counts of functions");
-	err = read_all(fd, at, (size_t)t->count * t->entry_bytes, t->offset, what);
+	err = read_at_or_fail(fd, at, (size_t)t->count * t->entry_bytes, t->offset, what);
 	if (err) {
 		free(at);
 		return err;

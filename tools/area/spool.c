@@ -22,6 +22,7 @@
 #include "tools/area/spool_rest.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/read_at.h"
 #include "tools/reader/reader.h"
 
 #define SLOTS_AT_ONCE 256u
@@ -69,24 +70,6 @@ struct spool_grow {
 	bool begun;
 };
 
-static int read_at(const struct spool *s, void *buf, size_t bytes, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < bytes) {
-		ssize_t n = pread(s->fd, (char *)buf + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_errno(errno, "cannot read %s", s->path);
-		if (n == 0)
-			return fail(EINVAL, "%s was cut while it was read", s->path);
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 /* Read up to @bytes. Return: the number of bytes, or -errno with fail() set. */
 static long read_some(const struct spool *s, void *buf, size_t bytes, uint64_t offset)
 {
@@ -94,7 +77,7 @@ static long read_some(const struct spool *s, void *buf, size_t bytes, uint64_t o
 		return 0;
 	if (bytes > s->bytes - offset)
 		bytes = s->bytes - offset;
-	return read_at(s, buf, bytes, offset) ?: (long)bytes;
+	return read_at_or_fail(s->fd, buf, bytes, offset, s->path) ?: (long)bytes;
 }
 
 /* @bytes at @offset, for a page of @cpu. Return: 0 and *@at, or -errno with fail() set. */
@@ -108,7 +91,7 @@ static int window_at(struct spool *s, unsigned int cpu, uint64_t offset, uint32_
 		w->data = malloc(WINDOW_MAX);
 	if (!w || !w->data) {
 		*at = buf;
-		return read_at(s, buf, bytes, offset);
+		return read_at_or_fail(s->fd, buf, bytes, offset, s->path);
 	}
 	if (offset < w->offset || offset - w->offset + bytes > w->bytes) {
 		if (w->used < w->size / 4)
@@ -120,7 +103,7 @@ static int window_at(struct spool *s, unsigned int cpu, uint64_t offset, uint32_
 		if (n < 0)
 			return (int)n;
 		if (n < (long)bytes)
-			return fail(EINVAL, "%s was cut while it was read", s->path);
+			return fail(EINVAL, "%s is cut short", s->path);
 		w->offset = offset;
 		w->bytes = (uint32_t)n;
 	}
@@ -199,7 +182,7 @@ static int add_pages(struct spool *s, struct pages *p, const struct spool_chunk 
 
 	while (left) {
 		uint32_t nr = left < SLOTS_AT_ONCE ? (uint32_t)left : SLOTS_AT_ONCE;
-		int err = read_at(s, s->slots, nr * sizeof(*s->slots), at);
+		int err = read_at_or_fail(s->fd, s->slots, nr * sizeof(*s->slots), at, s->path);
 
 		for (uint32_t i = 0; i < nr && err >= 0; i++) {
 			const struct spool_slot *slot = &s->slots[i];
@@ -271,7 +254,8 @@ static int add_clocks(struct spool *s, struct pages *p, const struct spool_chunk
 
 	for (uint64_t i = 0; i < nr; i++) {
 		struct area_clock pair;
-		int err = read_at(s, &pair, sizeof(pair), at + i * sizeof(pair));
+		int err =
+			read_at_or_fail(s->fd, &pair, sizeof(pair), at + i * sizeof(pair), s->path);
 
 		if (!err && ++s->nr_clocks > MAX_CLOCKS)
 			err = fail(EINVAL, "%s is damaged: it has too many clock pairs", s->path);
@@ -290,7 +274,7 @@ static int take_names(struct spool *s, const struct spool_chunk *c, uint64_t at)
 
 	if (!names)
 		return fail(ENOMEM, "%s: out of memory for its symbols", s->path);
-	err = read_at(s, names, c->used, at);
+	err = read_at_or_fail(s->fd, names, c->used, at, s->path);
 	if (err) {
 		free(names);
 		return err;
@@ -370,7 +354,7 @@ static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 		struct spool_chunk c;
 		uint64_t body = s->at + sizeof(c);
 
-		err = read_at(s, &c, sizeof(c), s->at);
+		err = read_at_or_fail(s->fd, &c, sizeof(c), s->at, s->path);
 		if (err)
 			break;
 		if (c.magic != SPOOL_CHUNK_MAGIC || c.length % 8 || c.used > c.length) {
@@ -403,7 +387,7 @@ static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 		case SPOOL_END:
 			s->has_end = true;
 			if (c.used >= sizeof(*end))
-				err = read_at(s, end, sizeof(*end), body);
+				err = read_at_or_fail(s->fd, end, sizeof(*end), body, s->path);
 			break;
 		}
 		s->at = body + c.length;
@@ -420,7 +404,7 @@ static int check_head(struct spool *s)
 
 	if (s->bytes < sizeof(*h))
 		return fail(EINVAL, "%s is too short to be a spool", s->path);
-	err = read_at(s, h, sizeof(*h), 0);
+	err = read_at_or_fail(s->fd, h, sizeof(*h), 0, s->path);
 	if (err)
 		return err;
 	if (h->magic != SPOOL_MAGIC)

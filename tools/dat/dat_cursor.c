@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See dat_cursor.h. Tests: tests/unit/test_dat_read.c. */
+#include "tools/base/read_at.h"
 #include "tools/dat/dat_cursor.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zstd.h>
 
 void cursor_on_file(struct cursor *c, int fd, uint64_t pos, uint64_t end)
@@ -32,26 +32,6 @@ void cursor_on_memory(struct cursor *c, const void *mem, size_t bytes)
 	c->window_bytes = 0;
 }
 
-int cursor_pread(int fd, void *to, size_t bytes, uint64_t offset)
-{
-	char *p = to;
-
-	while (bytes) {
-		ssize_t n = pread(fd, p, bytes, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -ENODATA;
-		p += n;
-		bytes -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
 /* Small reads go through a window, so that a number does not cost a system call. */
 static bool window_get(struct cursor *c, void *to, size_t bytes)
 {
@@ -60,7 +40,7 @@ static bool window_get(struct cursor *c, void *to, size_t bytes)
 	if (c->pos < c->window_pos || c->pos + bytes > c->window_pos + c->window_bytes) {
 		size_t n = left < CURSOR_WINDOW ? (size_t)left : CURSOR_WINDOW;
 
-		if (cursor_pread(c->fd, c->window, n, c->pos))
+		if (read_at(c->fd, c->window, n, c->pos))
 			return false;
 		c->window_pos = c->pos;
 		c->window_bytes = n;
@@ -78,7 +58,7 @@ bool cursor_get(struct cursor *c, void *to, size_t bytes)
 	} else if (bytes <= CURSOR_WINDOW) {
 		c->bad = !window_get(c, to, bytes);
 	} else {
-		c->bad = cursor_pread(c->fd, to, bytes, c->pos) != 0;
+		c->bad = read_at(c->fd, to, bytes, c->pos) != 0;
 	}
 	if (c->bad)
 		memset(to, 0, bytes);

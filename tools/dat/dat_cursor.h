@@ -39,12 +39,6 @@ bool cursor_string(struct cursor *c, char *to, size_t room);
 char *cursor_text(struct cursor *c, uint64_t bytes);
 
 /*
- * cursor_pread() - read all of @bytes at @offset of a file. Return: 0; -errno; -ENODATA: the file
- * is shorter.
- */
-int cursor_pread(int fd, void *to, size_t bytes, uint64_t offset);
-
-/*
  * cursor_zstd_agrees() - whether @packed may unpack to @bytes. If the zstd frame has a content
  * size, it must be that; trace-cmd's frames have none.
  */

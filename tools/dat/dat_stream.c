@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 #include "tools/dat/dat_cursor.h"
 #include "tools/dat/dat_format.h"
 #include "tools/dat/dat_swap.h"
@@ -80,7 +81,7 @@ static int load_window(struct dat_stream *s)
 	ret = grow(&s->buf, &s->buf_room, n);
 	if (ret)
 		return ret;
-	ret = cursor_pread(s->layout->fd, s->buf, n, s->pos);
+	ret = read_at(s->layout->fd, s->buf, n, s->pos);
 	if (ret)
 		return unreadable(s, ret);
 	s->pos += n;
@@ -95,7 +96,7 @@ static int chunks_begin(struct dat_stream *s)
 
 	if (s->end - s->pos < sizeof(s->chunks_left))
 		return 0;
-	ret = cursor_pread(s->layout->fd, &s->chunks_left, sizeof(s->chunks_left), s->pos);
+	ret = read_at(s->layout->fd, &s->chunks_left, sizeof(s->chunks_left), s->pos);
 	if (ret)
 		return unreadable(s, ret);
 	if (s->layout->swap)
@@ -112,7 +113,7 @@ static int chunk_sizes(struct dat_stream *s, uint32_t sizes[2])
 
 	if (s->end - s->pos < 2 * sizeof(*sizes))
 		return damaged(s, "fewer chunks than its count says");
-	ret = cursor_pread(s->layout->fd, sizes, 2 * sizeof(*sizes), s->pos);
+	ret = read_at(s->layout->fd, sizes, 2 * sizeof(*sizes), s->pos);
 	if (ret)
 		return unreadable(s, ret);
 	if (s->layout->swap) {
@@ -168,7 +169,7 @@ static int load_chunk(struct dat_stream *s)
 	ret = grow(&s->packed, &s->packed_room, sizes[0]);
 	if (ret)
 		return ret;
-	ret = cursor_pread(s->layout->fd, s->packed, sizes[0], s->pos + sizeof(sizes));
+	ret = read_at(s->layout->fd, s->packed, sizes[0], s->pos + sizeof(sizes));
 	if (ret)
 		return unreadable(s, ret);
 	if (!cursor_zstd_agrees(s->packed, sizes[0], sizes[1]))

@@ -18,6 +18,7 @@
 #include "tools/area/page_pack.h"
 #include "tools/area/pages_impl.h"
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 #include "tools/dat/dat_cursor.h"
 #include "tools/dat/native.h"
 
@@ -81,7 +82,7 @@ static int read_chunk(const struct native *n, uint64_t number, struct unpacked *
 	*packed = malloc(c->packed);
 	if (!*packed)
 		return fail(ENOMEM, "out of memory for a chunk of '%s'", n->path);
-	ret = cursor_pread(n->fd, *packed, c->packed, n->offsets[number]);
+	ret = read_at(n->fd, *packed, c->packed, n->offsets[number]);
 	if (ret)
 		return fail_errno(-ret, "cannot read '%s'", n->path);
 	memcpy(sizes, *packed, sizeof(sizes));
@@ -145,7 +146,7 @@ static bool find_tail(int fd, struct native_tail *t)
 		return false;
 	bytes = (uint64_t)st.st_size;
 	end = bytes - sizeof(*t);
-	if (cursor_pread(fd, t, sizeof(*t), end) || t->magic != NATIVE_MAGIC ||
+	if (read_at(fd, t, sizeof(*t), end) || t->magic != NATIVE_MAGIC ||
 	    t->major != NATIVE_MAJOR || t->tail_bytes != sizeof(*t) || t->file_bytes != bytes)
 		return false;
 	return t->chunks_offset <= t->tables_offset && t->tables_offset <= end &&
@@ -158,7 +159,7 @@ static bool find_tail(int fd, struct native_tail *t)
 static void *load_tables(int fd, const struct native_tail *t)
 {
 	void *packed = malloc(t->tables_packed + 1), *raw = NULL;
-	bool good = packed && !cursor_pread(fd, packed, t->tables_packed, t->tables_offset) &&
+	bool good = packed && !read_at(fd, packed, t->tables_packed, t->tables_offset) &&
 		    cursor_zstd_agrees(packed, t->tables_packed, t->tables_bytes);
 	size_t got = 0;
 

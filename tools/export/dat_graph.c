@@ -19,6 +19,7 @@
 
 #include "tools/analysis/graph_events.h"
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 #include "tools/code/prototype.h"
 #include "tools/export/dat_chunks.h"
 #include "tools/export/dat_events.h"
@@ -378,15 +379,13 @@ static int copy(const struct dat_graph *g, unsigned char *buf, uint64_t bytes, u
 		uint64_t to)
 {
 	int ret = 0;
-	ssize_t n;
 
-	for (uint64_t got = 0; got < bytes && !ret; got += (uint64_t)n) {
-		uint64_t left = bytes - got;
+	for (uint64_t done = 0; done < bytes && !ret; done += COPY_BYTES) {
+		size_t n = bytes - done < COPY_BYTES ? (size_t)(bytes - done) : COPY_BYTES;
 
-		n = pread(g->fd, buf, left < COPY_BYTES ? left : COPY_BYTES, (off_t)(from + got));
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		ret = dat_file_pwrite(g->file->fd, buf, (size_t)n, to + got);
+		ret = read_at(g->fd, buf, n, from + done);
+		if (!ret)
+			ret = dat_file_pwrite(g->file->fd, buf, n, to + done);
 	}
 	return ret;
 }

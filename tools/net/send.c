@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 #include "tools/base/time_ns.h"
 #include "tools/dat/dat_pieces.h"
 #include "tools/net/net_io.h"
@@ -157,12 +158,12 @@ static int send_meta(struct net_sender *s, int file, uint64_t n)
 
 	for (uint64_t done = 0; done < n && !err;) {
 		size_t want = n - done < sizeof(part) ? (size_t)(n - done) : sizeof(part);
-		ssize_t got = pread(file, part, want, (off_t)done);
 
-		if (got <= 0)
-			return got ? -errno : -EIO;
-		err = put(s, bytes, msg_put(bytes, MSG_SEND_DATA, NULL, 0, part, (uint32_t)got));
-		done += (uint64_t)got;
+		err = read_at(file, part, want, done);
+		if (!err)
+			err = put(s, bytes,
+				  msg_put(bytes, MSG_SEND_DATA, NULL, 0, part, (uint32_t)want));
+		done += want;
 	}
 	return err ? err : put(s, bytes, msg_put(bytes, MSG_FIN_DATA, NULL, 0, NULL, 0));
 }
@@ -177,11 +178,9 @@ static int send_cpu(struct net_sender *s, int file, const struct dat_stream *fro
 	for (uint64_t at = from->start; at < from->end && !err;) {
 		size_t want =
 			from->end - at < sizeof(part) ? (size_t)(from->end - at) : sizeof(part);
-		ssize_t got = pread(file, part, want, (off_t)at);
 
-		err = got <= 0 ? (got ? -errno : -EIO)
-			       : net_write(fd, part, (size_t)got, net_deadline());
-		at += got > 0 ? (uint64_t)got : 0;
+		err = read_at(file, part, want, at) ?: net_write(fd, part, want, net_deadline());
+		at += want;
 	}
 	/* the end of the connection shows that the listener has read all */
 	if (!err)

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "tools/base/read_at.h"
 #include "tools/dat/dat_format.h"
 
 #define ALIGN	    4096u
@@ -49,7 +50,7 @@ static void copy(struct splitter *s, uint64_t from, uint64_t bytes)
 
 	for (uint64_t done = 0, n; done < bytes && !s->err; done += n) {
 		n = bytes - done < sizeof(text) ? bytes - done : sizeof(text);
-		if (cursor_pread(s->d->layout.fd, text, n, from + done))
+		if (read_at(s->d->layout.fd, text, n, from + done))
 			s->err = dat_damaged(s->d, "it ends too early");
 		put(s, text, n);
 	}
