@@ -70,8 +70,9 @@ int ways_file_unpack(struct entries *e, const uint8_t *object, uint64_t object_b
 		     void (*put)(void *p, size_t bytes));
 
 /*
- * ways_file_is_trusted() - whether a file that is open may be used by @user: the user's own or root's,
- * no other can write to it, and its size may be a ways file's. A link is refused when it is opened.
+ * ways_file_is_trusted() - whether a file that is open may be used by @user: the user's own or
+ * root's, no other can write to it, and its size may be a ways file's. A link is refused when it is
+ * opened.
  */
 bool ways_file_is_trusted(const struct stat *st, uid_t user);
 

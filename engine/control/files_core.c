@@ -249,7 +249,7 @@ static void put_format(void *arg, const char *format)
 }
 
 /*
- * printk_formats: the formats that have been printed, also those of unloaded objects; then the
+ * printk_formats: the formats that have been printed, also by unloaded objects; then the
  * other formats of loaded objects.
  */
 static void put_unprinted(void *arg, const char *format)

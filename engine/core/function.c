@@ -34,8 +34,7 @@ const struct hook *hook_at(uint32_t i)
 static uint32_t nr_waiting; /* objects in state AREA_OBJECT_WAITING */
 static int needed;	    /* functions_need() was called */
 static int starved;	    /* there was no memory to scan an object, which still waits */
-static uint32_t
-	nr_found; /* rows of AREA_FUNCTIONS, those of the object that is being scanned included */
+static uint32_t nr_found;   /* rows of AREA_FUNCTIONS, with the object that is being scanned */
 
 uint32_t function_count_known(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that existed before a late engine. To see their ends as those of other threads, by the
+ * Threads that existed before a late engine. To see their ends like other threads' ends, by the
  * destructor of a pthread key, each needs a value of that key; libc has a function only for the
  * calling thread. The words that this function changes in a thread's memory are found by
  * comparison, in the thread that loads the engine, and must be the expected ones: the two words of

@@ -18,7 +18,8 @@
  * system call for the engine (core/sandbox.h).
  *
  * tree_lock_try() - wait at most @ns: TREE_SOON_NS in the middle of the program; TREE_LAST_NS where
- * the process leaves its memory and what is not done now is lost. Return: whether the lock was taken.
+ * the process leaves its memory and what is not done now is lost. Return: whether the lock was
+ * taken.
  */
 int tree_enter(void);
 int tree_lock_take(void);

@@ -2,7 +2,7 @@
 /*
  * See atrace.h. A tag is made when the first site with its name appears, or when it is switched on,
  * and stays: the sites of an object that dlopen() loads later are switched as the tag is. The sites
- * are static branches, as those of tracepoints; one that is off costs a NOP. control/api.c's
+ * are static branches, as in tracepoints; one that is off costs a NOP. control/api.c's
  * atrace() makes the records. fork: the child has the same tags and the same text. Costs: bench
  * "events". Tests:
  */

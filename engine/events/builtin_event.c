@@ -12,7 +12,7 @@
 #include "engine/events/event_act.h"
 #include "engine/process/area.h"
 
-/* Whether an instance other than that of @but wants records. */
+/* Whether another instance than @but's wants records. */
 static int others_want(const struct event *e, const struct event_file *but)
 {
 	const struct event_file *f;

@@ -3,7 +3,7 @@
  * Called by probe functions: reserve room for an event's record, and commit it. The record is in
  * the ring as its format says, except for the eight bytes of the common fields: the ring's head
  * word is in their place (abi/record.h). Any context, signal handlers included: no lock, no libc,
- * no system calls but those of ring_new_page(). Costs: bench "events". Tests: tests/engine/events/.
+ * no system calls except in ring_new_page(). Costs: bench "events". Tests: tests/engine/events/.
  */
 #include "engine/events/event_act.h"
 #include "engine/events/ftrace_event.h"

@@ -53,8 +53,8 @@
  *	arch_guarded(), arch_guard_leave() - go back from a fault; arch_is_behind_call().
  * arch_access.h
  *	An instruction that faulted on memory: arch_access_do() - do it on other memory with the same
- *	contents; arch_access_recover(), arch_access_get_word(), arch_access_start(), arch_access_fork(). Of this cpu alone,
- *	below them: arch_operand.h; arch_access_run(), arch_access_get(), arch_access_put().
+ *	contents; arch_access_recover(), arch_access_get_word(), arch_access_start(),
+ *	arch_access_fork(). Of this cpu alone, below them: arch_operand.h; arch_access_run(), arch_access_get(), arch_access_put().
  * arch_cpuid.h
  *	arch_cpuid(), for the other headers: of this cpu alone.
  * arch_late.h

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ways_cache.h. A ways file is used if it is trusted (ways_file_is_trusted()), it is no link, and
- * its contents fit (ways_file_unpack()). Otherwise the object is analysed, as if there were no file.
- * The file is read, not mapped: a file that is truncated meanwhile must not end the program.
+ * See ways_cache.h. A ways file is used if it is trusted (ways_file_is_trusted()), it is no link,
+ * and its contents fit (ways_file_unpack()). Otherwise the object is analysed, as if there were no
+ * file. The file is read, not mapped: a file that is truncated meanwhile must not end the program.
  *
  * Constructor and notification contexts. fork: nothing. Costs: bench unmodified.
  * Tests: tests/cli/test_ways.py.

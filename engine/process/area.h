@@ -169,8 +169,8 @@ static inline struct area_function *area_function_in(const struct area_header *h
 }
 
 /*
- * Store a string. Return: its offset, or that of an equal string; 0 (the empty string): there is no
- * room.
+ * Store a string. Return: its offset, or the offset of an equal string; 0 (the empty string): there
+ * is no room.
  */
 uint32_t area_string(const char *s);
 const char *area_string_at(uint32_t offset);

@@ -6,7 +6,7 @@
  * sweep. A lock on it means that a sweep is running. A bit in a file's mode means that its process
  * was found dead, so each dead process is looked up once.
  *
- * Pid and start time, which are those of their namespaces, show which process is dead; an area
+ * Pid and start time, each of its namespace, show which process is dead; an area
  * names its namespaces. The files belong to the same user, and still nothing in them is trusted:
  * they are read by pread(), never mapped. fork: nothing is called in a child. Costs: bench
  * "start-up". Tests: tests/engine/fire/leftovers.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of .eh_frame_hdr in an object that is loaded: where functions begin, in their order, and
- * the entry of .eh_frame for each. GNU ld's and LLVM's have one form; another one is as none. No read
- * leaves the bytes that it was given. No state, any context. Tests: tests/engine/tracers/sysprof,
- * tests/engine/events/inner.
+ * The table of .eh_frame_hdr in an object that is loaded: where functions begin, in their order,
+ * and the entry of .eh_frame for each. GNU ld's and LLVM's have one form; another one is as none.
+ * No read leaves the bytes that it was given. No state, any context. Tests:
+ * tests/engine/tracers/sysprof, tests/engine/events/inner.
  */
 #ifndef VESTIGE_PROCESS_EH_TABLE_H
 #define VESTIGE_PROCESS_EH_TABLE_H
@@ -21,8 +21,8 @@ struct eh_table {
 };
 
 /*
- * @bytes: from @head on. Return: 0; 1: the table claims more rows than fit, and is cut to those; -1:
- * there is no such table.
+ * @bytes: from @head on. Return: 0; 1: the table claims more rows than fit, and is cut to those;
+ * -1: there is no such table.
  */
 static inline int eh_table_open(struct eh_table *t, const void *head, uint64_t bytes)
 {

@@ -18,8 +18,9 @@
 int perf_sample_id(const uint8_t *p, uint32_t bytes, uint64_t *id);
 
 /*
- * perf_sample_take() - fill in @rec except its kind. @sample_type: PERF_SAMPLE_COMMON, and those of
- * PERF_SAMPLE_IP, _ADDR, _RAW and _BRANCH_STACK that its kind has. @p: the record with its header,
+ * perf_sample_take() - fill in @rec except its kind. @sample_type: PERF_SAMPLE_COMMON, and the bits
+ * of PERF_SAMPLE_IP, _ADDR, _RAW and _BRANCH_STACK that its kind has. @p: the record with its
+ * header,
  * @bytes; raw and branches point into it. Return: 1; 0: the record is too short for its fields, and
  * @rec is unchanged.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a record of any size from C: reserve, fill in, commit. The pages and rules are those of
- * the hooks (ring.h). It always uses xadd, so it may nest with hooks and with itself in signal
+ * Writes a record of any size from C: reserve, fill in, commit. The pages and rules are the same as
+ * in the hooks (ring.h). It always uses xadd, so it may nest with hooks and with itself in signal
  * handlers. Between reserve and commit the thread must not leave by longjmp().
  */
 #ifndef VESTIGE_RING_WRITE_H

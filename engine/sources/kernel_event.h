@@ -38,7 +38,7 @@ uint32_t kernel_event_convert(const struct kernel_tracepoint *e,
 			      const struct kernel_event_places *places, const uint8_t *raw,
 			      uint32_t raw_bytes, uint8_t *to);
 
-/* Whether thread ids in the kernel's records are those of this process's PID namespace. */
+/* Whether the kernel's records have the thread ids of this process's PID namespace. */
 int kernel_event_ids_are_ours(void);
 
 #endif

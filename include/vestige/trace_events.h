@@ -318,7 +318,7 @@ VESTIGE_ITEMS_NOTE_;
 #define __get_rel_bitmask(item)	   __get_rel_dynamic_array(item)
 #define __get_cpumask(item)	   __get_dynamic_array(item)
 #define __get_rel_cpumask(item)	   __get_rel_dynamic_array(item)
-/* A second argument, as up to Linux 6.9, is the same as that of __string() and is ignored. */
+/* Up to Linux 6.9 there is a second argument, the same as in __string(). It is ignored. */
 #define __assign_str(item, src...)                                                                 \
 	vestige_put_string_(__get_str(item), __get_dynamic_array_len(item),                        \
 			    __data_offsets.item##_ptr_)

@@ -11,8 +11,7 @@
 struct call_edge {
 	uint32_t caller, callee; /* functions, as in the tree's filter */
 	uint64_t calls;
-	uint64_t
-		total; /* of the callee from this caller; a call within another one of the same pair counts once */
+	uint64_t total; /* of the callee from this caller; nested calls of the pair count once */
 };
 
 struct call_edges {

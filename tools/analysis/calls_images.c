@@ -43,7 +43,7 @@ uint64_t calls_end_of(const struct calls *c, const struct stack *s, uint64_t ts)
 
 	if (!c->r || !c->r->nr_ends)
 		return ts;
-	/* only stacks of trace.dat records; those of the native block have a process */
+	/* only stacks of trace.dat records; in the native block stacks have a process */
 	if (s->id ? s->process != PROCESS_NONE : calls_knows_image(c, s->process))
 		return ts;
 	end = bsearch(&key, c->r->ends, c->r->nr_ends, sizeof(key), by_stack);

@@ -23,7 +23,7 @@ struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool f
  * the later records. It may be wrong if a thread goes to another CPU and back, or if records were
  * lost. To be called before the first graph_events_next(), without @fold.
  * graph_events_missed() - was a prediction wrong? To be called at the end. If so, leaves must be
- * found in the records of a trace.dat, not in those of the ring.
+ * found in the records of a trace.dat, not in the ring's.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int graph_events_foresee(struct graph_events *g);

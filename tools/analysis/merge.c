@@ -16,7 +16,7 @@
 struct stream {
 	unsigned int cpu;
 	unsigned int at, nr; /* in batch */
-	uint64_t taken;	     /* handed out, without those of batch */
+	uint64_t taken;	     /* handed out, without the records of `batch` */
 	struct record *batch;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Live traces of libvestige-trace: turns of area/follow.h, consuming, as trace_pipe does. The traced
- * program wakes no reader, so its area is polled. Tests: tests/cli/test_script.py.
+ * Live traces of libvestige-trace: turns of area/follow.h, consuming, as trace_pipe does. The
+ * traced program wakes no reader, so its area is polled. Tests: tests/cli/test_script.py.
  */
 #include <errno.h>
 #include <poll.h>

@@ -14,7 +14,9 @@
 #include "abi/page.h"
 #include "abi/record.h"
 
-/* A word: the kind less RECORD_ENTRY in 2 bits, the id in 14, the step from the stamp before in 16. */
+/*
+ * A word: the kind less RECORD_ENTRY in 2 bits, the id in 14, the step from the stamp before in 16.
+ */
 #define PAGE_CALLS_STEP_BITS  16
 #define PAGE_CALLS_ID_BITS    14
 #define PAGE_CALLS_KIND_SHIFT 30

@@ -29,7 +29,7 @@ struct stream {
 #define RUN_RECORDS 256u
 #define AHEAD_PAGES 256u /* with fewer a thread does not pay */
 
-/* Is the next record of @a before that of @b? At equal times the order of refs decides. */
+/* Is the next record of @a before the next one of @b? At equal times the order of refs decides. */
 static bool before(const struct open_page *a, const struct open_page *b)
 {
 	return a->ts != b->ts ? a->ts < b->ts : a->ref < b->ref;

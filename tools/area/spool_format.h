@@ -52,7 +52,10 @@ struct spool_chunk {
 };
 static_assert(sizeof(struct spool_chunk) == 32, "spool_chunk is part of the format");
 
-/* In SPOOL_META, in place of the header's state: the process had ended when it was written (since 2.2). */
+/*
+ * In SPOOL_META, in place of the header's state: the process had ended when it was written (since
+ * 2.2).
+ */
 #define SPOOL_STATE_ENDED 3u
 
 struct spool_slot {

@@ -231,7 +231,7 @@ static int try_thread(struct attach *a, int tid)
 				    : "it cannot be stopped now";
 		return got ? attach_refused(a->pid, -got) : 0;
 	}
-	/* addresses in another program would be those of other code */
+	/* in another program, these are addresses of other code */
 	if (is_replaced(a)) {
 		let_go(tid, sig);
 		return replaced(a);
@@ -352,7 +352,7 @@ static int read_thread_filters(struct attach *a, int tid, const char **call)
 	return err;
 }
 
-/* Check the filters of all threads. A later thread inherits those of its creator. */
+/* Check the filters of all threads. A later thread inherits its creator's. */
 static int read_filters(struct attach *a)
 {
 	const char *call = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control bytes in text that is not ours: names, strings of programs, files. A terminal would act on
- * them. Tests: tests/cli/test_control_bytes.py.
+ * Control bytes in text that is not ours: names, strings of programs, files. A terminal would act
+ * on them. Tests: tests/cli/test_control_bytes.py.
  */
 #ifndef VESTIGE_TOOLS_CONTROL_BYTE_H
 #define VESTIGE_TOOLS_CONTROL_BYTE_H

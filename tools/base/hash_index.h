@@ -29,8 +29,8 @@ static inline uint32_t hash_index_bits(uint64_t hash)
 
 /*
  * HASH_INDEX_FIND() - the number of a row by its key.
- * @index: pointer to the struct hash_index. @hash: the key itself if it is one number, else a hash of
- * it (hash_u64() of one part combined with the next, hash_bytes()).
+ * @index: pointer to the struct hash_index. @hash: the key itself if it is one number, else a hash
+ * of it (hash_u64() of one part combined with the next, hash_bytes()).
  * @number: the name of a uint32_t that @is_same uses: it is the number of a row with that hash.
  * @is_same: an expression: has that row the key?
  * Value: int64_t, the number; -1: there is none.

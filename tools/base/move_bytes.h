@@ -13,9 +13,10 @@
 /*
  * move_bytes() - append a file's first bytes to another file.
  * @from: an open file, readable. @bytes: how many. @to: the other one.
- * @free: @from is writable and is not needed again: its room on the disk is freed as it is copied. On a
- * filesystem that cannot free a part of a file (move_bytes_frees()) the disk must have room for both.
- * Return: 0; -EIO: @from is shorter; -errno of a read or write. Then a part may have been moved.
+ * @free: @from is writable and is not needed again: its room on the disk is freed as it is copied.
+ * On a filesystem that cannot free a part of a file (move_bytes_frees()) the disk must have room
+ * for both. Return: 0; -EIO: @from is shorter; -errno of a read or write. Then a part may have been
+ * moved.
  */
 int move_bytes(int from, uint64_t bytes, FILE *to, bool free);
 
@@ -25,7 +26,8 @@ bool move_bytes_frees(int fd);
 /*
  * stream_error() - the errno of a failed write to a stream. stdio remembers only that a write has
  * failed, so this function writes one page more to see the error again. That spoils the file.
- * @f: not flushed or closed. Return: 0: none has; -errno, as -ENOSPC; -EIO: the page could be written.
+ * @f: not flushed or closed. Return: 0: none has; -errno, as -ENOSPC; -EIO: the page could be
+ * written.
  */
 int stream_error(FILE *f);
 

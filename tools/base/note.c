@@ -9,8 +9,8 @@
 #include "tools/base/control_byte.h"
 
 /*
- * Control bytes come with names: they are escaped. A newline is ours where its next line is indented.
- * One write, so that lines of several processes on one terminal do not mix.
+ * Control bytes come with names: they are escaped. A newline is ours where its next line is
+ * indented. One write, so that lines of several processes on one terminal do not mix.
  */
 static void print(const char *line)
 {

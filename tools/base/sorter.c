@@ -10,7 +10,7 @@
 
 #define RUN_BYTES (1u << 16)
 
-/* Sorted records: in the file; those of the last run may be in memory. */
+/* Sorted records: in the file; records of the last run may be in memory. */
 struct sorter_run {
 	uint64_t offset, nr; /* in the file; records */
 	uint64_t at, mark;   /* the next record, and the remembered one */

@@ -79,7 +79,9 @@ static int write_all(struct spill *s, const char *data, size_t bytes)
 	return 0;
 }
 
-/* Room for @bytes more in memory, if that many may be there. Return: 0 or -ENOMEM with fail() set. */
+/*
+ * Room for @bytes more in memory, if that many may be there. Return: 0 or -ENOMEM with fail() set.
+ */
 static int make_room(struct spill *s, size_t bytes)
 {
 	size_t room = s->room ? s->room : FIRST_ROOM;

@@ -37,8 +37,9 @@ static inline uint64_t spill_end(const struct spill *s)
 int spill_add(struct spill *s, const void *data, size_t bytes);
 
 /*
- * spill_get() - copy @bytes from offset @at into @to. They were added by one call of spill_add(), or by
- * calls that followed one another. Return: 0 or -errno with fail() set; EIO: the file is too short.
+ * spill_get() - copy @bytes from offset @at into @to. They were added by one call of spill_add(),
+ * or by calls that followed one another. Return: 0 or -errno with fail() set; EIO: the file is too
+ * short.
  */
 int spill_get(const struct spill *s, uint64_t at, void *to, size_t bytes);
 

@@ -155,7 +155,7 @@ static bool is_never_traced(const struct symbol *s)
 	       (n > 4 && !strcmp(s->name + n - 4, "@plt"));
 }
 
-/* All names of code: first the program's (or the kernel's), then those of its objects. */
+/* All names of code: first the program's (or the kernel's), then its objects' names. */
 static int list_symbols(struct list *l, const char *path)
 {
 	struct reader *r;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* vestige ls: the control files of a traced process. Tests: tests/cli/test_control.py, test_json.py. */
+/*
+ * vestige ls: the control files of a traced process. Tests: tests/cli/test_control.py,
+ * test_json.py.
+ */
 #include <errno.h>
 
 #include "tools/base/fail.h"

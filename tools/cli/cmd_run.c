@@ -17,7 +17,7 @@
 #include "tools/record/launch.h"
 #include "tools/target/areas_dir.h"
 
-/* Is it a valid name of a session? It is a folder of the mount, beside those of processes. */
+/* Is it a valid name of a session? It is a folder of the mount, beside the processes' folders. */
 static bool is_name(const char *name)
 {
 	return *name && strlen(name) < sizeof(((struct launch *)0)->session) &&

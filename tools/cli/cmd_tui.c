@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige tui`: a recording, or what a process records, in a terminal. Tests: tests/cli/test_tui.py. */
+/*
+ * `vestige tui`: a recording, or what a process records, in a terminal. Tests:
+ * tests/cli/test_tui.py.
+ */
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"

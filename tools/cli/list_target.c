@@ -118,7 +118,9 @@ static int put_functions(struct list *s)
 	return 0;
 }
 
-/* Print an option. The folder options/ has those of all tracers, too; trace_options does not. */
+/*
+ * Print an option. The folder options/ has the options of all tracers, too; trace_options does not.
+ */
 static int put_option(void *arg, const char *name, bool is_dir)
 {
 	struct list *s = arg;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See text_json.h. The texts are our own, of the engine or of the tools. Tests: tests/cli/test_json.py. */
+/*
+ * See text_json.h. The texts are our own, of the engine or of the tools. Tests:
+ * tests/cli/test_json.py.
+ */
 #include "tools/cli/text_json.h"
 
 #include <errno.h>

@@ -104,6 +104,6 @@ int load_bias_of(const char *path, const struct elf_code *code, uint64_t *seen, 
 	err = find_bias(seen, nr_seen, starts, nr, bias);
 	free(starts);
 	if (!err)
-		return fail(EINVAL, "no address of the log is that of a function of %s", path);
+		return fail(EINVAL, "no function of %s has an address that is in the log", path);
 	return err < 0 ? err : 0;
 }

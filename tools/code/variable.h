@@ -21,9 +21,9 @@
 struct variable_place {
 	const char *symbol; /* its name, @symbol_bytes long; NULL: it is given by its address: */
 	size_t symbol_bytes;
-	bool is_tracepoint; /* `symbol` is a tracepoint's: the function that calls its probes has the arguments */
-	uint64_t at;	/* as in the object's program headers, */
-	bool is_offset; /* or an offset in the file */
+	bool is_tracepoint; /* `symbol` is the function that calls a tracepoint's probes */
+	uint64_t at;	    /* as in the object's program headers, */
+	bool is_offset;	    /* or an offset in the file */
 };
 
 struct variable {

@@ -5,7 +5,7 @@
  * a damaged trace may crash.
  *
  * LTTng's and our events of -finstrument-functions are calls, any other one is an event with the
- * text of its fields. Times are those of the clock less its offset: CLOCK_MONOTONIC with LTTng.
+ * text of its fields. Times are the clock's less its offset: CLOCK_MONOTONIC with LTTng.
  * Tests: tests/cli/test_import_ctf.py, tests/fuzz/ctf.c.
  */
 #include <dirent.h>

@@ -372,8 +372,8 @@ static int leave_until(struct perf *p, struct thread *t, uint32_t nr)
 }
 
 /*
- * Set the thread's stack for the period of the sample. The period begins where that of the sample
- * before ends. If the thread was not seen for longer, it begins at the sample.
+ * Set the thread's stack for the period of the sample. The period begins where the period of the
+ * sample before ends. If the thread was not seen for longer, it begins at the sample.
  */
 static int change_stack(struct perf *p, struct thread *t, const struct sample *s)
 {

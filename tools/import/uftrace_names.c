@@ -514,7 +514,7 @@ static int64_t parent_of(const struct uftrace_names *n, int64_t pid)
 	return 0;
 }
 
-/* The last session of @pid that began by @ts, else that of the process that forked it. */
+/* The last session of @pid that began by @ts, else the session of the process that forked it. */
 static struct session *find_session(struct uftrace_names *n, int64_t pid, uint64_t ts)
 {
 	struct session *best = NULL;

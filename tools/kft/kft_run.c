@@ -15,7 +15,7 @@
 #include "tools/text/event_field.h"
 
 #define FLAG_HANDLER 8u		/* common_flags: TRACE_FLAG_HARDIRQ */
-#define LEFT_OUT     UINT32_MAX /* in the lower half of a call's data: it has no entry; else 1 + slot */
+#define LEFT_OUT     UINT32_MAX /* lower half of a call's data: no entry; else 1 + slot */
 #define NO_FUNCTION  UINT32_MAX
 #define SLOT(data)   ((uint32_t)(data))
 

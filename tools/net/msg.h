@@ -31,10 +31,10 @@ enum msg_command {
 };
 
 /* Words before the messages, each with its NUL. */
-#define MSG_GREETING "tracecmd" /* of the listener, without its NUL */
-#define MSG_V3	     "-1V3"	/* of the sender; the answer is "V3" */
-#define MSG_V3_MAGIC "766679"	/* then this with two NULs; the answer is "OK" without one */
-#define MSG_OURS     "-1VESTIGE" /* of our sender; trace-cmd answers "V3" and waits for the next word */
+#define MSG_GREETING "tracecmd"	 /* of the listener, without its NUL */
+#define MSG_V3	     "-1V3"	 /* of the sender; the answer is "V3" */
+#define MSG_V3_MAGIC "766679"	 /* then this with two NULs; the answer is "OK" without one */
+#define MSG_OURS     "-1VESTIGE" /* our sender's; trace-cmd answers "V3" and waits for more */
 
 struct msg {
 	uint32_t command;

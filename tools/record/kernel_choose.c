@@ -85,7 +85,7 @@ static int check_events(struct target *at, const struct kernel_wish *wish)
 	if (!wish->ignore_missing)
 		return fail(EINVAL, "no event of the kernel is left by -e and -v: name one with -e "
 				    "in front of -v");
-	note("no event of the kernel is recorded: none of those of -e is left");
+	note("no event of the kernel is recorded: none that -e names is left");
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include "tools/reader/reader.h"
 
-#define KERNEL_MARKS 512u /* room for those of the start and of the end */
+#define KERNEL_MARKS 512u /* room for the marks of the start and of the end */
 
 struct kernel_mark {
 	uint64_t before, after; /* ns of CLOCK_MONOTONIC */

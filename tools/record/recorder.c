@@ -479,8 +479,8 @@ static void take_clock(struct recorder *r, uint64_t now)
 }
 
 /*
- * With turns, pairs of clocks are more frequent at first, since a turn only covers the time up to the
- * pair before the last one.
+ * With turns, pairs of clocks are more frequent at first, since a turn only covers the time up to
+ * the pair before the last one.
  */
 static uint64_t clock_every_ns(const struct recorder *r, uint64_t now)
 {

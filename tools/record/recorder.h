@@ -45,7 +45,7 @@ struct recorder_process {
 };
 
 /*
- * The areas to drain: those of @session, and of @processes, which continue after the recording.
+ * The areas to drain: areas of @session and of @processes. @processes continue after the recording.
  * Until its end, an area of @processes without a session gets this one, so that children inherit
  * it.
  */

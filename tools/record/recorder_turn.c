@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the time up to which the spool has all records, for a reader of the growing spool: see
- * recorder_turns(). Ten times a second, and more often at first, it reads the descriptors of the pages in use and a few bytes
- * of each owned page, and copies owned pages that began before the last turn and have changed.
- * Tests: tests/cli/test_record_live.py.
+ * recorder_turns(). Ten times a second, and more often at first, it reads the descriptors of the
+ * pages in use and a few bytes of each owned page, and copies owned pages that began before the
+ * last turn and have changed. Tests: tests/cli/test_record_live.py.
  */
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See hist.h; the form is that of trace-cmd hist. The callers of a record are in the kernel_stack
- * or user_stack behind it. Without one they are the open calls of its thread, from function
- * records. Memory: a row for each chain of callers. Tests: tests/cli/test_hist.py.
+ * See hist.h; the output has the form of trace-cmd hist. The callers of a record are in the
+ * kernel_stack or user_stack behind it. Without one they are the open calls of its thread, from
+ * function records. Memory: a row for each chain of callers. Tests: tests/cli/test_hist.py.
  */
 #include "tools/report/hist.h"
 

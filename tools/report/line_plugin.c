@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See line_plugin.h. The texts are those of libtraceevent's plug-ins `function` and `sched_switch`.
+ * See line_plugin.h. It prints the texts of libtraceevent's plug-ins `function` and `sched_switch`.
  * As the second plug-in does, this registers the names of threads in libtraceevent. Tests:
  * tests/cli/test_report.py.
  */

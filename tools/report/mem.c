@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See mem.h. The columns are those of trace-cmd-mem(1): allocated are the bytes that the allocator
+ * See mem.h. It has the columns of trace-cmd-mem(1): allocated are the bytes that the allocator
  * has given, requested the bytes that the caller has asked for, waste the difference for blocks
  * that are not freed. Memory: a row for each block that is not freed. Tests: tests/cli/test_mem.py.
  */

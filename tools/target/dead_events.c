@@ -20,7 +20,7 @@
 
 #define NAME_BYTES 256
 #define MAX_EVENTS 65536u
-#define NR_STATE   3u /* an event's first files, which its state has; the others are in AREA_EVENTS */
+#define NR_STATE   3u /* an event's first files: in its state; others: in AREA_EVENTS */
 
 struct name {
 	const char *system, *name;

@@ -65,7 +65,7 @@ static bool is_wanted(const struct functions_found *f, uint32_t id)
 	return bsearch(&id, f->ids, f->nr, sizeof(id), function_by_id) != NULL;
 }
 
-/* The names of all functions that can be traced, in order; those of @f are wanted. Locked. */
+/* The names of all functions that can be traced, in order; @f's are wanted. Locked. */
 static struct entry *all_names(const struct meta *m, const struct functions_found *f, size_t *nr)
 {
 	size_t room = 0, n = 0, unique = 0;

@@ -77,7 +77,7 @@ static int print_functions(const struct meta *m, struct out *o,
 	return nr > INT32_MAX ? INT32_MAX : (int)nr;
 }
 
-/* The addresses are those of the process's memory. */
+/* The addresses are in the process's memory. */
 int function_text_available_filter_functions_addrs(const struct meta *m, struct out *o)
 {
 	struct names *names = names_new(m);

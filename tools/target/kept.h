@@ -29,8 +29,10 @@ void kept_print(const struct areas_dir *dir, bool always);
 bool kept_is_in_use(const struct areas_dir *dir, const char *name);
 
 /*
- * kept_session_clean() - remove a session's file that a killed server left: no server holds its lock.
- * @name: of any file in the folder. Return: whether it was one, and was removed; with @dry: would be.
+ * kept_session_clean() - remove a session's file that a killed server left: no server holds its
+ * lock.
+ * @name: of any file in the folder. Return: whether it was one, and was removed; with @dry: would
+ * be.
  */
 bool kept_session_clean(const struct areas_dir *dir, const char *name, bool dry);
 

@@ -3,7 +3,7 @@
  * See raw.h. Each turn encodes the available records, in order of time over all joined CPUs, into
  * sub-buffers of each CPU, which wait in a queue for their reader. If the reader of a CPU is too
  * slow, no more records are taken from that CPU, and its share of the process's ring fills up; the
- * readers of other CPUs go on. A queue has at most MAX_QUEUE sub-buffers and those of one turn,
+ * readers of other CPUs go on. A queue has at most MAX_QUEUE sub-buffers and one turn's,
  * which are not more than the CPU's share. Costs as follow.h and dat_graph.h. Any thread: a lock.
  * Tests: tests/tracefs/.
  */

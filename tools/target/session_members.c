@@ -34,7 +34,10 @@ static struct process *top_of(const struct areas *a, size_t at, int *err)
 	return NULL;
 }
 
-/* Only an instance of the current image counts: after exec those of earlier images may be left. */
+/*
+ * Only an instance of the current image counts: after exec, instances of earlier images may be
+ * left.
+ */
 static struct process *examine_instance(const struct areas *a, size_t at, const char *session)
 {
 	int err;

@@ -313,7 +313,7 @@ static bool op_lives(struct target *t)
 	return lives;
 }
 
-/* The files of a session are those of a member. */
+/* A session has the files of its members. */
 static int op_find(struct target *t, const char *path, struct target_file *file)
 {
 	struct process *p = session_first(of(t));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The marks of Android's atrace and of vestige/atrace.h, as a text: B|PID|NAME and E|PID around a section,
- * S|PID|NAME|COOKIE and F|PID|NAME|COOKIE around one that may end in another thread, C|PID|NAME|VALUE.
- * Tests: tests/cli/test_export_marks.py.
+ * The marks of Android's atrace and of vestige/atrace.h, as a text: B|PID|NAME and E|PID around a
+ * section, S|PID|NAME|COOKIE and F|PID|NAME|COOKIE around one that may end in another thread,
+ * C|PID|NAME|VALUE. Tests: tests/cli/test_export_marks.py.
  */
 #ifndef VESTIGE_TOOLS_ATRACE_MARK_H
 #define VESTIGE_TOOLS_ATRACE_MARK_H

@@ -90,8 +90,8 @@ static inline void out_done(struct out *o, const char *end)
 }
 
 /*
- * out_deflate() - write bytes through zlib. @z: of deflateInit(), the caller's. @flush: deflate()'s:
- * Z_FINISH with the last bytes.
+ * out_deflate() - write bytes through zlib. @z: of deflateInit(), the caller's. @flush:
+ * deflate()'s: Z_FINISH with the last bytes.
  */
 struct z_stream_s;
 void out_deflate(struct out *o, struct z_stream_s *z, const void *bytes, size_t n, int flush);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See paint.h. The lines are those of replay, graph, profile and report; what has another form stays
+ * See paint.h. It knows the lines of replay, graph, profile and report; other lines stay
  * as it is. Tests: tests/unit/test_paint.c, tests/cli/test_pager.py.
  */
 #include "tools/text/paint.h"
@@ -40,7 +40,9 @@ static const char *decimal(const char *at, const char *end)
 	return behind > point + 1 ? behind : NULL;
 }
 
-/* The end of a time as duration_put() has it, and its colour; NULL: none is at @at, or a short one. */
+/*
+ * The end of a time as duration_put() has it, and its colour; NULL: none is at @at, or a short one.
+ */
 static const char *long_time(const char *at, const char *end, const char **colour)
 {
 	const char *p = decimal(at, end);
@@ -57,7 +59,10 @@ static const char *long_time(const char *at, const char *end, const char **colou
 	return p == end || *p == ' ' ? p : NULL;
 }
 
-/* `... [000] ... 12.345678: NAME: `: where the name begins, and its end; NULL: the line is no event. */
+/*
+ * `... [000] ... 12.345678: NAME: `: where the name begins, and its end; NULL: the line is no
+ * event.
+ */
 static const char *event_name(const char *text, const char *end, const char **behind)
 {
 	const char *at = memchr(text, ']', (size_t)(end - text)), *p = NULL;

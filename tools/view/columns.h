@@ -109,7 +109,7 @@ struct column_lost {
 struct columns {
 	struct view *v;		      /* borrowed: its reader; of several files the first one's */
 	const struct columns *parent; /* columns_filter(): names, texts, lost are its; else NULL */
-	struct column_file *files;    /* one, or those of columns_join() */
+	struct column_file *files;    /* one, or all of columns_join() */
 	uint32_t nr_files;
 	uint64_t first, last; /* ns of the trace's clock: of all that is shown */
 	uint64_t nr_calls;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See mhd.h. MICROHTTPD_SONAME is that of the library whose header is used. */
+/* See mhd.h. MICROHTTPD_SONAME belongs to the library whose header is used. */
 #include "tools/view/mhd.h"
 
 #include "tools/base/late_library.h"

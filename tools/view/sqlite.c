@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See sqlite.h. SQLITE_SONAME is that of the library whose header is used. */
+/* See sqlite.h. SQLITE_SONAME belongs to the library whose header is used. */
 #include "tools/view/sqlite.h"
 
 #include <errno.h>

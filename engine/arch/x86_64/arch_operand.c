@@ -2,7 +2,7 @@
 /*
  * See arch_operand.h. Widths are from Intel's manual, volume 2. A vector instruction that is not
  * listed here has an operand as wide as its vectors. Any other instruction that is not listed is
- * refused. The width of a masked operand is that of all its elements. Tests:
+ * refused. A masked operand is as wide as all its elements together. Tests:
  * tests/engine/tracers/mmiotrace.
  */
 #include "arch_operand.h"

@@ -44,7 +44,7 @@ struct point {
 	const struct object *object; /* the object that defines it */
 	struct funcs *arrays;	     /* all that were made */
 	uint32_t nr;		     /* probe functions now, sorted by priority, then by time */
-	uint32_t nr_program;	     /* those of them that are the program's */
+	uint32_t nr_program;	     /* of them, those in the program */
 	struct point_probe {
 		struct tracepoint_func f;
 		int prio;

@@ -89,7 +89,7 @@ struct hist_map {
 	/* numbers + 1 of rows that were made for a key for which another thread had made one */
 	uint32_t spares[HIST_SPARES];
 	uint64_t at;	/* offset in the area, see hist_alloc.h */
-	uint32_t users; /* histograms that use it: those of one name */
+	uint32_t users; /* histograms of one name that use it */
 };
 
 /*

@@ -14,7 +14,8 @@
  * program starts, so one look before the first wrapped call is enough.
  *
  * Constructor and notification contexts. fork: the child has the same objects. dlclose(): the graph
- * stays refused. Costs: a few look-ups by hash for each object. Tests: tests/cli/test_unmodified.py.
+ * stays refused. Costs: a few look-ups by hash for each object. Tests:
+ * tests/cli/test_unmodified.py.
  */
 #include "engine/hook/graph/graph_copiers.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_wrap.h. The steps are those of graph.S's `multi` variants, in C: the call is silent,
+ * See graph_wrap.h. It does the steps of graph.S's `multi` variants in C: the call is silent,
  * and its shadow says that a return probe wants its end. So any current exit variant finds it, and
  * unwinders read its return address as of any wrapped call. The order is also graph.S's: the
  * shadow, the slot, then `open`, so a handler finds a complete chain at each instruction.
@@ -18,7 +18,7 @@
 #include "engine/hook/graph/graph_stack.h"
 
 _Static_assert(GRAPH_WRAP_ID + GRAPH_STUBS <= UINT32_C(1) << GRAPH_TAIL_ID_BITS,
-	       "ids fit where those of tail calls are kept");
+	       "ids fit where ids of tail calls are kept");
 
 static uint32_t take(void)
 {
