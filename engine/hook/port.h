@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that a CPU gives the engine, on one page. A port is engine/arch/<cpu>/ and
- * engine/hook/<cpu>/ with the symbols that are named here, and nothing else: no other file names a
- * register, a relocation or the number of arguments in registers. (scripts/check-layers checks
- * this, and that each arch_ function is named here.) The full contract of a function is at its
+ * Everything that a CPU gives the engine, on one page. A port is engine/arch/<cpu>/,
+ * engine/hook/<cpu>/ and object/<cpu>/ with the symbols that are named here, and nothing else: no
+ * other file names a register, a relocation or the number of arguments in registers.
+ * scripts/check-layers checks this, and that each arch_ function is named here.
+ * scripts/check-symbols checks that each symbol of hook/<cpu>/ is named here that another room
+ * uses; NAME_* stands for all names that begin so. The full contract of a function is at its
  * declaration.
  *
  * engine/arch/<cpu>/: functions without state, any context. None of them writes to text, except
@@ -54,7 +56,8 @@
  * arch_access.h
  *	An instruction that faulted on memory: arch_access_do() - do it on other memory with the same
  *	contents; arch_access_recover(), arch_access_get_word(), arch_access_start(),
- *	arch_access_fork(). Of this cpu alone, below them: arch_operand.h; arch_access_run(), arch_access_get(), arch_access_put().
+ *	arch_access_fork(). Of this cpu alone, below them: arch_operand.h; arch_access_run(),
+ *	arch_access_get(), arch_access_put().
  * arch_cpuid.h
  *	arch_cpuid(), for the other headers: of this cpu alone.
  * arch_late.h
@@ -65,21 +68,45 @@
  *
  * text/text_island.h
  *	Probes at instructions: text_insn_bytes(), text_island_make(), text_jump_nth(),
- *	text_jump_make(). An island calls hook_text() with a struct text_frame.
+ *	text_jump_make(); text_island_lead() - the island's last jump gets another target. An island
+ *	calls hook_text() with a struct text_frame.
+ * text/redirect_island.h
+ *	Functions without a site: redirect_island_make() - the island, with a site and the moved
+ *	instructions; redirect_head_make() - the table of all islands' unwind rows;
+ *	redirect_original() - the instruction of the function for a place on the island;
+ *	redirect_jump_make(), redirect_short_jump_make() - the jumps in the text.
  * text/island_cfi.h
  *	island_called_rules, how an unwinder leaves an island.
  * libc/syscall_sites.h
- *	System calls in libc's text: syscall_scan(), syscall_lead(), hook_syscall() ..
+ *	System calls in libc's text: syscall_may_be_in() - a quick look; syscall_scan() - the sites
+ *	and pads of a function; syscall_take_pad() - room for a relay; syscall_lead() - island,
+ *	relay and the site's new code; syscall_island_bytes, syscall_island_rules,
+ *	syscall_island_rules_bytes. An island calls hook_syscall(), or hook_syscall_tail() where it
+ *	stands in place of a jump.
  * graph/graph.h
  *	graph_stubs, GRAPH_STUBS of GRAPH_STUB_BYTES, and what they read: graph_table,
  *	graph_flags; graph_stack.h's struct graph_tls and struct graph_stack.
  * graph/graph_libunwind.c
  *	graph_libunwind_rows, graph_libunwind_fde: the stubs' unwind rows.
  * cyg.c
- *	hook_cyg_ours, hook_cyg_chained_enter, hook_cyg_chained_exit: what the functions of
- *	-finstrument-functions jump through.
+ *	__cyg_profile_func_enter(), __cyg_profile_func_exit(), which the program calls, and
+ *	hook_cyg_ours, hook_cyg_chained_enter, hook_cyg_chained_exit: what they jump through.
  * sources/process.c
  *	sched_wrap_vfork(): a wrapper of a function that returns twice.
+ * engine/vestige.map
+ *	clone(), makecontext(), make_fcontext(), syscall(): functions of libc and Boost.Context with
+ *	any number of arguments. Each calls C with the first ones, then jumps to the real one.
+ *
+ * object/<cpu>/: for the engine and the tools.
+ *
+ * insn.h
+ *	insn_decode() - length, target and operands of an instruction; insn_move() - the same one for
+ *	another address; insn_goes_on(), insn_has_target().
+ * entries_impl.h
+ *	entries_find_ways() - jumps that lead among a function's first instructions.
+ * return_slot.h
+ *	return_slot_begin(), return_slot_look(): where the return address is, from one instruction to
+ *	the next.
  *
  * All entry points keep every register that the function's caller may count on: the registers of
  * arguments and results, the scratch registers of the calling convention, and all vector state.
@@ -94,7 +121,8 @@ typedef void hook_entry(void);
 
 /*
  * The entry points for one way of reserving and one clock; in a table, because their addresses are
- * used.
+ * used: hook_function_*, hook_mcount_*, hook_passed_on_fentry_*, hook_passed_on_mcount_*,
+ * hook_cyg_function_*, hook_cyg_entry_*, hook_cyg_exit_*. hook/entry.c makes the tables.
  */
 struct hook_entries {
 	hook_entry *function; /* called at a function's first instruction: entry.S */
