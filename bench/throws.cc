@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * throws THREADS SECONDS - the number of exceptions a second that threads throw and catch, through five
- * frames with destructors, without pause; they share nothing but the unwinder.
+ * throws THREADS SECONDS - the number of exceptions a second that threads throw and catch, through
+ * five frames with destructors, without pause; they share nothing but the unwinder.
  *
  * Prints `throws_per_s N`. `unrelated` is the only function that is traced; each
  * thread calls it now and then.

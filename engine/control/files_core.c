@@ -297,7 +297,7 @@ static const struct tree_row rows[] = {
 	 .help = "tracing_on, by its oldest name"},
 	{"tracing_max_latency", 0644,
 	 .get = tracing_max_latency_get, .set = tracing_max_latency_set,
-	 .help = "us: the longest latency so far; of tracers of latencies"},
+	 .help = "us: the longest latency so far; of latency tracers"},
 	{"trace_clock", 0644, .show = trace_clock_show, .word = trace_clock_store,
 	 .help = "what the time stamps are; a change empties the buffer"},
 	{"printk_formats", 0444, .scope = TREE_GLOBAL, .unmirrored = 1, .show = printk_formats_show,

@@ -159,7 +159,7 @@ static int dyn_ftrace_total_info_show(const struct tree_at *at, struct seq_buf *
 static const struct tree_row rows[] = {
 	{"tracing_thresh", 0644, .scope = TREE_GLOBAL,
 	 .get = tracing_thresh_get, .set = tracing_thresh_set,
-	 .help = "us: function_graph keeps only calls that took longer, tracers of latencies each stretch; 0: all"},
+	 .help = "us: function_graph keeps only calls that took longer, latency tracers each stretch; 0: all"},
 	{"available_filter_functions", 0444, .scope = TREE_GLOBAL, .kind = TREE_RENDERED,
 	 .help = "the functions that can be traced"},
 	{"available_filter_functions_addrs", 0444, .scope = TREE_GLOBAL, .kind = TREE_RENDERED,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timed SECONDS, timed ROUNDSc: makes rounds for SECONDS, or ROUNDS of them (`timed 20c`). In a round
- * known_outer() runs 300 us of its own (by the clock) around two calls of known_inner(), each of
- * 1 ms; then known_quick() is called 100 times. Prints the number of rounds, and two sums of ns as the
- * functions measured them: known_inner()'s, and known_outer()'s own.
+ * timed SECONDS, timed ROUNDSc: makes rounds for SECONDS, or ROUNDS of them (`timed 20c`). In a
+ * round known_outer() runs 300 us of its own (by the clock) around two calls of known_inner(), each
+ * of 1 ms; then known_quick() is called 100 times. Prints the number of rounds, and two sums of ns
+ * as the functions measured them: known_inner()'s, and known_outer()'s own.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of a big-endian machine, turned round: libtraceevent, told that they are little-endian, prints
- * what it prints of them as they were. Places of fields that lie outside of a record harm nothing.
+ * Records of a big-endian machine, turned round: libtraceevent, told that they are little-endian,
+ * prints what it prints of them as they were. Places of fields that lie outside of a record harm
+ * nothing.
  */
 #include "cm.h"
 

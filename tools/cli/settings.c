@@ -131,7 +131,7 @@ const struct flag settings_flags[] = {
 	{'T', NULL, NULL, "a stack trace with each event", take, SET_STACKS},
 	{0, "func-stack", NULL, "function: a stack trace with each call", take,
 	 SET_FUNCTION_STACKS},
-	{'d', NULL, NULL, "tracers of latencies do not record calls", take, SET_NO_FUNCTIONS},
+	{'d', NULL, NULL, "latency tracers do not record calls", take, SET_NO_FUNCTIONS},
 	{'D', NULL, NULL, "the same; with -k kernel.ftrace_enabled is switched off, too", take,
 	 SET_NO_FUNCTIONS_AT_ALL},
 	{'C', NULL, "CLOCK", "a clock of `vestige list -C`", take, SET_CLOCK},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each call of a recording in a line: cc calls.c $(pkg-config --cflags --libs vestige-trace) -o calls
+ * Each call of a recording in a line:
  *
+ *	cc calls.c $(pkg-config --cflags --libs vestige-trace) -o calls
  *	./calls trace.dat
  */
 #include <inttypes.h>

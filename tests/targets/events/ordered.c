@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that takes locks in orders that it knows; no run of it deadlocks, since the threads come
- * one after the other. One command a line, and `done` when its threads have ended:
+ * A program that takes locks in orders that it knows; no run of it deadlocks, since the threads
+ * come one after the other. One command a line, and `done` when its threads have ended:
  *
  *	abba		two threads, two static mutexes
  *	three		three threads, three mutexes of one allocation each, in a circle

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child of vfork() on another CPU than its parent: it has the parent's memory and the thread's own
- * data, but no rseq, so that the CPU that the area of rseq names is the parent's. Exit status 77:
- * there is one CPU alone.
+ * A child of vfork() on another CPU than its parent: it has the parent's memory and the thread's
+ * own data, but no rseq, so that the CPU that the area of rseq names is the parent's. Exit status
+ * 77: there is one CPU alone.
  */
 #define _GNU_SOURCE
 #include <sched.h>

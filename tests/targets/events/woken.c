@@ -6,7 +6,8 @@
  *   pipe N	N bytes read from a child process
  *   futex N	N waits at a word in memory shared with a child process
  *   threads N	N threads one after another, each of which sleeps once
- *   make N	N child processes one after another, each of which sleeps once; their ids come before the answer
+ *   make N	N child processes one after another, each of which sleeps once; their ids come
+ *		before the answer
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>

@@ -4,8 +4,8 @@
  *
  *	round(one(two(three(leaf)))  plain(inner(leaf))  hops(hop(skip(hop(skip(hop(leaf))))))  ...)
  *
- * one, two, three are a chain of tail calls; so are hops, hop, skip, ..., and one_leap, two_leap, leap, which
- * never return.
+ * one, two, three are a chain of tail calls; so are hops, hop, skip, ..., and one_leap, two_leap,
+ * leap, which never return.
  */
 #include <setjmp.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files: for each line `go` a fixed sequence of calls on the file that is its argument, in `one()`'s
- * order, and others that are no file I/O; `thread` 20 reads in each of 4 threads; `fork` two reads
- * in a child. The answer is `done N`: calls, or the child's status. `slow`: a flush of much, and how
- * long it took by its own clock, in us.
+ * files: for each line `go` a fixed sequence of calls on the file that is its argument, in
+ * `one()`'s order, and others that are no file I/O; `thread` 20 reads in each of 4 threads; `fork`
+ * two reads in a child. The answer is `done N`: calls, or the child's status. `slow`: a flush of
+ * much, and how long it took by its own clock, in us.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * initcall: constructors and destructors of a program, its library and one that it loads, each of
- * which takes a known time; for each line `load` it loads ./initcall_lib.so, for `unload` it lets it
- * go. What they measured themselves goes to the file MEASURED: lines `NAME NS`. As a library
+ * which takes a known time; for each line `load` it loads ./initcall_lib.so, for `unload` it lets
+ * it go. What they measured themselves goes to the file MEASURED: lines `NAME NS`. As a library
  * (LIBRARY): its part alone.
  */
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ksym: a line `refused` asks for a seccomp filter in vain; for each line `go` 100 stores to `counter` by writer(), 50 loads of it by reader(), and as
- * many stores to `counter` by another thread's thread_writer() as its number says; then `done N`,
- * all stores to it so far.
+ * ksym: a line `refused` asks for a seccomp filter in vain; for each line `go` 100 stores to
+ * `counter` by writer(), 50 loads of it by reader(), and as many stores to `counter` by another
+ * thread's thread_writer() as its number says; then `done N`, all stores to it so far.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

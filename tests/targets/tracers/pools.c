@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pools: for each line `NAME` (own, uv, glib) 40 items in a pool of two threads, of which each takes
- * 1 ms, the first one 20 ms; for `cancel` 4 items of its own, of which 2 are taken back. The answer
- * is `done N AVG MAX`: items that were executed, and how long they waited by its own clock, in us.
- * Prototypes are here, as the headers of libuv and GLib may not be.
+ * pools: for each line `NAME` (own, uv, glib) 40 items in a pool of two threads, of which each
+ * takes 1 ms, the first one 20 ms; for `cancel` 4 items of its own, of which 2 are taken back. The
+ * answer is `done N AVG MAX`: items that were executed, and how long they waited by its own clock,
+ * in us. Prototypes are here, as the headers of libuv and GLib may not be.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that forks, executes itself, loads and unloads an object, ends threads (one with a lock,
- * one by cancellation) and gets signals, with locks held and signals blocked meanwhile. Of each line
- * of input it makes one round, and at the end of it holds known_lock and blocks a signal for 5 ms
- * and does once each what known_things() has. `done US` by its own clock. With -DLIBRARY: the object.
+ * A program that forks, executes itself, loads and unloads an object, ends threads (one with a
+ * lock, one by cancellation) and gets signals, with locks held and signals blocked meanwhile. Of
+ * each line of input it makes one round, and at the end of it holds known_lock and blocks a signal
+ * for 5 ms and does once each what known_things() has. `done US` by its own clock. With -DLIBRARY:
+ * the object.
  *
  *	upheaval LIBRARY
  */

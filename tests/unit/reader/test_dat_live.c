@@ -155,8 +155,8 @@ static uint64_t oldest(uint64_t now)
 }
 
 /*
- * Copies of the pages that threads have at @now, less the last record where @cut: then no page holds
- * the turn back. Return: the stamp that a turn has.
+ * Copies of the pages that threads have at @now, less the last record where @cut: then no page
+ * holds the turn back. Return: the stamp that a turn has.
  */
 static uint64_t put_opens(struct spool_writer *w, uint64_t now, bool cut)
 {
@@ -220,7 +220,10 @@ static void print_runs(FILE *f, struct runs *runs)
 	assert_int_equal(ret, 0);
 }
 
-/* One recording, turn by turn. @each: after the pages of a turn are in the spool; @stamp as it is passed. */
+/*
+ * One recording, turn by turn. @each: after the pages of a turn are in the spool; @stamp as it is
+ * passed.
+ */
 struct play {
 	bool counter;
 	struct spool_writer *w;
@@ -511,7 +514,9 @@ static void test_late_record(void **state)
 	(void)state;
 }
 
-/* Stacks were deeper than what was recorded of them: that is found out at the beginning or later. */
+/*
+ * Stacks were deeper than what was recorded of them: that is found out at the beginning or later.
+ */
 static void test_deeper(void **state)
 {
 	for (uint32_t n = 0; n < 6; n++) {
@@ -543,7 +548,10 @@ static bool sleeps(pid_t of, pid_t tid)
 	return state == 'S';
 }
 
-/* Do all threads of the parent but its main one wait for something? Then none has a lock, of malloc() say. */
+/*
+ * Do all threads of the parent but its main one wait for something? Then none has a lock, of
+ * malloc() say.
+ */
 static bool all_sleep(pid_t of)
 {
 	char path[64];

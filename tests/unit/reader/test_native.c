@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The native block of a trace.dat: what is read from it is what is read from the kernel's format
- * beside it, for random programs with losses, throws, coroutines and several processes; a block that
- * was damaged is not used, or an error when its turn comes. Its packed pages: test_page_pack.c.
+ * beside it, for random programs with losses, throws, coroutines and several processes; a block
+ * that was damaged is not used, or an error when its turn comes. Its packed pages:
+ * test_page_pack.c.
  */
 #include <errno.h>
 #include <fcntl.h>

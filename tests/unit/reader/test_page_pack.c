@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages packed and unpacked (tools/area/page_pack.h): random pages come back, damaged ones do no harm.
+ * Pages packed and unpacked (tools/area/page_pack.h): random pages come back, damaged ones do no
+ * harm.
  */
 #include <setjmp.h>
 #include <stdarg.h>
