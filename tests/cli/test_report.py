@@ -141,9 +141,19 @@ def test_cpus(w):
         assert hits == len(want)
     nr = int(re.search(rb"#P:(\d+)", w.run("report", "--format=trace").stdout).group(1))
     assert lines(w.run("report", "--format=trace", "--cpu", f"0-{nr - 1}")) == whole
-    for bad in "x", "0-", "999":
-        err = w.run("report", "--format=trace", "--cpu", bad, status=1).stderr
-        assert err.count(b"\n") == 1 and err.startswith(b"vestige: "), err
+
+
+def test_wrong_cpus(w):
+    """A value that is no list is a wrong flag, a CPU that the recording has not is an error; both before any output."""
+    record(w, "calls", "1")
+    for command in (["report"], ["report", "--format=trace"], ["replay"], ["profile"], ["convert", "trace.dat", "out.csv"]):
+        for bad in "x", "0-", "1,x", "3-1", ",0":
+            p = w.run(*command, "--cpu", bad, status=2)
+            assert p.stdout == b"" and p.stderr.decode() == (
+                f"vestige: {command[0]}: --cpu: not a list of CPUs, as in 0,2-3: {bad} (see vestige {command[0]} --help)\n"), p
+        for bad in "9999", "99999999":
+            p = w.run(*command, "--cpu", bad, status=1)
+            assert p.stdout == b"" and p.stderr.decode().startswith(f"vestige: the trace has no CPU {bad}; its CPUs are 0 to "), p
 
 
 def test_kernel_files(w):

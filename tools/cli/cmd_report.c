@@ -168,6 +168,11 @@ static int take_option(const struct parsing *p, void *to, const char *value)
 	return words_add(&opt->plugin_options, value);
 }
 
+static int take_cpus(const struct parsing *p, void *to, const char *value)
+{
+	return view_take_cpus(p, &((struct options *)to)->report.cpus, value);
+}
+
 static int take_demangle(const struct parsing *p, void *to, const char *value)
 {
 	return view_take_demangle(p, &((struct options *)to)->report.how, value);
@@ -241,7 +246,7 @@ static const struct flag flags[] = {
 	 "file "
 	 "has it",
 	 take_format, 0},
-	{0, "cpu", "LIST", "only these CPUs: 0,2-3", REPORT(cpus)},
+	{0, "cpu", "LIST", "only these CPUs: 0,2-3", take_cpus, 0},
 	{'F', NULL, "FILTER",
 	 "only events that match: EVENTS:EXPRESSION, as libtraceevent has them: "
 	 "'sched:prev_pid==0' "

@@ -2,10 +2,14 @@
 /* See view_flags.h. Tests: tests/cli/test_views.py. */
 #include "tools/cli/view_flags.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/cpu_list.h"
 #include "tools/text/duration.h"
+
+#define MOST_CPUS 65536u /* more than a recording has */
 
 static int add_pattern(const struct parsing *p, const char **list, unsigned int *nr,
 		       const char *text)
@@ -101,6 +105,23 @@ int view_take_tids(const struct parsing *parsing, void *to, const char *value)
 	return 0;
 }
 
+int view_take_cpus(const struct parsing *p, const char **to, const char *value)
+{
+	bool *cpus = NULL;
+	int err = cpu_list_parse(value, MOST_CPUS, &cpus);
+
+	free(cpus);
+	if (err == -EINVAL)
+		return options_bad(p, "not a list of CPUs, as in 0,2-3", value);
+	*to = value;
+	return 0;
+}
+
+static int take_cpus(const struct parsing *p, void *to, const char *value)
+{
+	return view_take_cpus(p, &((struct view *)to)->cpu_text, value);
+}
+
 int view_take_demangle(const struct parsing *p, void *to, const char *value)
 {
 	return demangle_parse(value, to) ? 0 : options_bad(p, "not full, short or none", value);
@@ -133,8 +154,7 @@ const struct flag view_flags[] = {
 	 "without one, seconds of the trace's clock; either may be left out",
 	 view_take_range, 0},
 	{0, "tid", "LIST", "only these threads: 4711,4712", view_take_tids, 0},
-	{0, "cpu", "LIST", "only what these CPUs recorded: 0,2-3", NULL,
-	 offsetof(struct view, cpu_text)},
+	{0, "cpu", "LIST", "only what these CPUs recorded: 0,2-3", take_cpus, 0},
 	{0, "demangle", "HOW",
 	 "names of C++ and Rust: full, short (default: parameters and arguments of templates are "
 	 "left "

@@ -13,6 +13,12 @@ extern const struct flag view_flags[];
 int view_take_demangle(const struct parsing *p, void *to, const char *value);
 
 /*
+ * A flag --cpu: refuses a value that is no list. Whether the recording has these CPUs is known when
+ * it is open.
+ */
+int view_take_cpus(const struct parsing *p, const char **to, const char *value);
+
+/*
  * The values of --filter, --tid and --time-range, for commands that have these flags under other
  * names, too. @to: a view.
  */

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/base/cpu_list.h"
 #include "tools/base/fail.h"
 #include "tools/code/symbols.h"
 #include "tools/dat/dat_format.h"
@@ -303,6 +304,25 @@ void report_plugin_options(struct out *o)
 		    "     set:\t0\n");
 }
 
+/* Check --cpu for all buffers, so that a wrong CPU is reported before any output. */
+static int check_cpus(const struct report *r)
+{
+	int ret = 0;
+
+	for (size_t i = 0; r->o->cpus && i < r->nr_files; i++) {
+		const struct dat_reader *d = r->files[i].d;
+
+		for (size_t k = 0; k < d->nr_buffers && !ret; k++) {
+			bool *cpus = NULL;
+
+			if (!d->buffers[k].is_text)
+				ret = cpu_list_parse(r->o->cpus, d->buffers[k].nr_cpus, &cpus);
+			free(cpus);
+		}
+	}
+	return ret;
+}
+
 int report_print(const struct report_options *o)
 {
 	struct report r = {.o = o};
@@ -311,6 +331,8 @@ int report_print(const struct report_options *o)
 	if (out_init(&r.out, STDOUT_FILENO))
 		return fail(ENOMEM, "out of memory");
 	ret = report_open(&r);
+	if (!ret && o->what == REPORT_RECORDS)
+		ret = check_cpus(&r);
 	if (!ret && o->what == REPORT_RECORDS) {
 		for (size_t i = 0; i < r.nr_files; i++)
 			report_put_cpus(&r, &r.files[i]);
