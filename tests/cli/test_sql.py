@@ -183,6 +183,16 @@ def test_output(w):
     for name in ("slices", "events", "states", "cpus", "tracks", "functions"):
         assert f"{name}(" in tables
     assert "there is no query" in w.run("sql", status=2).stderr.decode()
+    # one word that names a file: the error is about that file
+    with open(w.path("bad.dat"), "wb") as f:
+        f.write(bytes(range(256)) * 4)
+    for name, text in (("bad.dat", "bad.dat is neither a trace.dat nor a spool nor an area"), (".", ". is a folder that no known tool has written"),
+                       ("/nonexistent/x", "cannot open '/nonexistent/x': No such file or directory")):
+        assert w.run("sql", name, status=1).stderr.decode() == f"vestige: {text}\n", name
+    assert "there is no query: vestige sql t.dat" in w.run("sql", "t.dat", status=2).stderr.decode()
+    os.rename(w.path("t.dat"), w.path("trace.dat"))
+    assert w.run("sql", "--csv", "SELECT 6/2 AS x").stdout == b"x\n3\n"
+    os.rename(w.path("trace.dat"), w.path("t.dat"))
     with open("/dev/full", "wb") as full:
         p = subprocess.run([BIN, "sql", "t.dat", "SELECT 1"], cwd=w.dir, env=w.env, stdout=full, stderr=subprocess.PIPE, check=False)
         assert p.returncode == 1 and b"No space left" in p.stderr

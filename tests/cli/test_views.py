@@ -215,6 +215,24 @@ def test_graph(w):
     assert node(limited, "main", "mid")["calls"] == []
 
 
+def test_graph_of_a_file_that_is_none(w):
+    """A word that names a file which is no recording: the error is about that file."""
+    for name, data in ("bad.dat", bytes(range(256)) * 4), ("empty.dat", b""):
+        with open(w.path(name), "wb") as f:
+            f.write(data)
+    said = {"bad.dat": "bad.dat is neither a trace.dat nor a spool nor an area", "empty.dat": "empty.dat is empty",
+            ".": ". is a folder that no known tool has written", "calls": "calls is neither a trace.dat nor a spool nor an area",
+            "/nonexistent/x": "cannot open '/nonexistent/x': No such file or directory"}
+    for name, text in said.items():
+        p = w.run("graph", name, status=1)
+        assert p.stdout == b"" and p.stderr.decode() == f"vestige: {text}\n", p
+    record(w, "calls", "1")
+    for name, text in said.items():
+        more = "" if "/" in name else f", and 'trace.dat' has no call of {name}"
+        p = w.run("graph", name, status=1)
+        assert p.stdout == b"" and p.stderr.decode().splitlines()[-1] == f"vestige: {text}{more}", p
+
+
 def test_graph_of_a_function(w):
     record(w, "calls", "50")
     j = json.loads(w.run("graph", "--json", "leaf").stdout)

@@ -5,24 +5,45 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/pager.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/base/fail.h"
 #include "tools/cli/view_flags.h"
 #include "tools/text/graph_tree.h"
 
-/* Is the word a recording? A program may have the name of a function, so try to open it. */
-static bool is_recording(const char *word)
+/*
+ * Is the word a recording? A program may have the name of a function, so try to open it. @why: why
+ * an existing file is none, in @room bytes.
+ */
+static bool is_recording(const char *word, char *why, size_t room)
 {
 	struct stat st;
 	struct reader *r;
 
 	if (strchr(word, '/'))
 		return true;
-	if (stat(word, &st) || reader_open(word, &r))
+	if (stat(word, &st))
 		return false;
+	if (reader_open(word, &r)) {
+		snprintf(why, room, "%s", fail_text());
+		return false;
+	}
 	reader_close(r);
 	return true;
+}
+
+/* The word is neither a recording, for the reason @why, nor a function of the one that was read. */
+static int neither(const struct view *v, const char *why)
+{
+	char other[512];
+
+	if (!v->r)
+		return fail(ENOENT, "%s", why);
+	snprintf(other, sizeof(other), "%s", fail_text());
+	return fail(ENOENT, "%s, and %s", why, other);
 }
 
 static const struct flag flags[] = {
@@ -34,6 +55,7 @@ static const struct flag flags[] = {
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct graph_options opt = {0};
+	char why[512] = "";
 	struct view v;
 	int status, ret;
 
@@ -47,11 +69,13 @@ static int run(const struct command *c, int argc, char **argv)
 				     argv[argc - 1]);
 	if (argc == 2)
 		v.path = argv[1];
-	if (argc == 1 && !v.path && is_recording(argv[0]))
+	if (argc == 1 && !v.path && is_recording(argv[0], why, sizeof(why)))
 		v.path = argv[0];
 	else if (argc)
 		opt.function = argv[0];
 	ret = graph_tree_print(&v, &opt);
+	if (ret == -ENOENT && *why)
+		ret = neither(&v, why);
 	ret = cmd_end(ret);
 	view_close(&v);
 	return ret;

@@ -231,6 +231,24 @@ static int print_tables(void)
 	return fflush(stdout) ? CMD_FAILURE : 0;
 }
 
+/* A word that can be no query: an existing file, or a path. */
+static bool is_file(const char *word)
+{
+	return !access(word, F_OK) || (strchr(word, '/') && !strpbrk(word, " \t\n()"));
+}
+
+/* The only word is a file: report why it is no recording, or that there is no query. */
+static int no_query(const struct command *c, const char *file)
+{
+	struct reader *r;
+	int err = reader_open(file, &r);
+
+	if (err)
+		return cmd_end(err);
+	reader_close(r);
+	return options_wrong(c, "there is no query: vestige sql %s 'SELECT ...'", file);
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct options opt = {0};
@@ -252,8 +270,8 @@ static int run(const struct command *c, int argc, char **argv)
 	}
 	if (opt.json && opt.csv)
 		return options_wrong(c, "--json and --csv cannot be used together");
-	if (argc == 1 && !v.path && !access(argv[0], F_OK))
-		return options_wrong(c, "there is no query: vestige sql %s 'SELECT ...'", argv[0]);
+	if (argc == 1 && !v.path && is_file(argv[0]))
+		return no_query(c, argv[0]);
 	if (argc != 1)
 		return options_wrong(c, argc ? "one query at a time: put it in quotes"
 					     : "there is no query");
