@@ -385,7 +385,7 @@ def test_errors(w):
         assert said in p.stderr and p.stderr.count(b"\n") == 1, (text, p.stderr)
     ok = conf(w, "begin end")
     for args, said in ((["-i", "trace.dat"], b"-c FILE"), (["-c", ok], b"no program is named"), (["-c", ok, "-P", "1", "go"], b"there is one word"),
-                       (["-c", "none.conf", "-i", "trace.dat"], b"cannot open none.conf"), (["-c", ok, "-i", "trace.dat", "-o", "no/dir"], b"cannot write no/dir")):
+                       (["-c", "none.conf", "-i", "trace.dat"], b"cannot open 'none.conf'"), (["-c", ok, "-i", "trace.dat", "-o", "no/dir"], b"cannot write no/dir")):
         assert said in w.run("kft", *args, status=125).stderr, args
 
 

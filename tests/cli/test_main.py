@@ -93,6 +93,28 @@ def test_one_file(w):
         assert "there is no trace.dat here: `vestige record PROGRAM`" in w.run(name, *words, status=1).stderr.decode(), name
 
 
+def test_a_file_that_cannot_be_read(w):
+    """All commands have one wording for a file that is missing, empty, or no recording."""
+    for name, data in ("bad.dat", bytes(range(256)) * 4), ("tiny.dat", b"abc"), ("empty.dat", b""):
+        with open(w.path(name), "wb") as f:
+            f.write(data)
+    reads = [(name,) for name in ("replay", "graph", "profile", "report", "dump", "mem", "hist", "tui", "stacks", "kd", "bootgraph", "dot")] + \
+        [("sched", "map"), ("report", "--format=trace")]
+    for words in (*reads, ("recover",), ("crash",), ("umount",)):
+        assert w.run(*words, "/none/x", status=1).stderr.decode() == "vestige: cannot open '/none/x': No such file or directory\n", words
+    for words in reads:
+        for name, text in (("bad.dat", "is neither a trace.dat nor a spool nor an area"), ("tiny.dat", "is neither a trace.dat nor a spool nor an area"),
+                           ("empty.dat", "is empty"), (".", "is a folder that no known tool has written")):
+            if words == ("dump",):   # reads a trace.dat alone
+                text = text.replace("neither a trace.dat nor a spool nor an area", "not a trace.dat").replace(
+                    "a folder that no known tool has written", "not a regular file")
+            err = w.run(*words, name, status=1).stderr.decode()
+            assert err.startswith(f"vestige: '{name}' {text}"), (words, err)
+    for words, text in ((("recover", "tiny.dat"), "'tiny.dat' is too short to be a spool"), (("recover", "."), "'.' is not a regular file"),
+                        (("crash", "."), "'.' is not an area"), (("recover", BIN), f"'{BIN}' is not a spool")):
+        assert w.run(*words, status=1).stderr.decode() == f"vestige: {text}\n", words
+
+
 def test_unknown_commands(w):
     assert b"record" in w.run("recrod", status=2).stderr
     assert w.run("frobnicate", status=2).stderr == b"vestige: there is no command frobnicate (see vestige --help)\n"

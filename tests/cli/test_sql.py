@@ -186,7 +186,7 @@ def test_output(w):
     # one word that names a file: the error is about that file
     with open(w.path("bad.dat"), "wb") as f:
         f.write(bytes(range(256)) * 4)
-    for name, text in (("bad.dat", "bad.dat is neither a trace.dat nor a spool nor an area"), (".", ". is a folder that no known tool has written"),
+    for name, text in (("bad.dat", "'bad.dat' is neither a trace.dat nor a spool nor an area"), (".", "'.' is a folder that no known tool has written"),
                        ("/nonexistent/x", "cannot open '/nonexistent/x': No such file or directory")):
         assert w.run("sql", name, status=1).stderr.decode() == f"vestige: {text}\n", name
     assert "there is no query: vestige sql t.dat" in w.run("sql", "t.dat", status=2).stderr.decode()

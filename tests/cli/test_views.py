@@ -220,8 +220,8 @@ def test_graph_of_a_file_that_is_none(w):
     for name, data in ("bad.dat", bytes(range(256)) * 4), ("empty.dat", b""):
         with open(w.path(name), "wb") as f:
             f.write(data)
-    said = {"bad.dat": "bad.dat is neither a trace.dat nor a spool nor an area", "empty.dat": "empty.dat is empty",
-            ".": ". is a folder that no known tool has written", "calls": "calls is neither a trace.dat nor a spool nor an area",
+    said = {"bad.dat": "'bad.dat' is neither a trace.dat nor a spool nor an area", "empty.dat": "'empty.dat' is empty",
+            ".": "'.' is a folder that no known tool has written", "calls": "'calls' is neither a trace.dat nor a spool nor an area",
             "/nonexistent/x": "cannot open '/nonexistent/x': No such file or directory"}
     for name, text in said.items():
         p = w.run("graph", name, status=1)

@@ -49,12 +49,12 @@ int area_open(int dirfd, const char *path, int flags, uint64_t *bytes)
 		err = errno;
 		if (err == ELOOP)
 			return fail(ELOOP, "%s is a symbolic link, an area never is", path);
-		return fail_errno(err, "cannot open %s", path);
+		return fail_errno(err, "cannot open '%s'", path);
 	}
 	if (fstat(fd, &st)) {
-		err = fail_errno(errno, "cannot stat %s", path);
+		err = fail_errno(errno, "cannot stat '%s'", path);
 	} else if (!S_ISREG(st.st_mode)) {
-		err = fail(EINVAL, "%s is not a regular file", path);
+		err = fail(EINVAL, "'%s' is not a regular file", path);
 	} else if (st.st_uid != geteuid() && geteuid() != 0) {
 		err = fail(EPERM, "%s belongs to user %u: read it as that user or as root", path,
 			   st.st_uid);
@@ -146,7 +146,7 @@ int area_read_page(int fd, const struct area_header *head, uint32_t index, void 
 		return 0;
 	n = pread(fd, page, PAGE_BYTES, (off_t)area_page_offset(head, index));
 	if (n < 0)
-		return fail_errno(errno, "cannot read %s", what);
+		return fail_errno(errno, "cannot read '%s'", what);
 	if (n != PAGE_BYTES || read_desc(fd, head, index, &after))
 		return 0;
 	/* An OWNED page may have been published since; the copy is complete then. */
@@ -313,7 +313,7 @@ static int add_share(struct pages *p, uint32_t member, const struct area *a,
 				  (off_t)area_desc_offset(&a->head, s->first + at));
 
 		if (n < 0) {
-			err = fail_errno(errno, "cannot read %s", a->path);
+			err = fail_errno(errno, "cannot read '%s'", a->path);
 			break;
 		}
 		nr = (uint32_t)((size_t)n / stride);

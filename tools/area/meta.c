@@ -130,7 +130,7 @@ int meta_check_head(const struct area_header *head, uint64_t bytes, const char *
 	if (head->magic == 0)
 		return fail(EAGAIN, "%s is not filled in: its engine has not started", what);
 	if (head->magic != AREA_MAGIC)
-		return fail(EINVAL, "%s is not an area", what);
+		return fail(EINVAL, "'%s' is not an area", what);
 	if (head->major != AREA_MAJOR)
 		return fail(EPROTO,
 			    "%s has version %u.%u of the area's format, this vestige reads %d.%d: "
@@ -236,8 +236,8 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 	int err;
 
 	if (bytes < AREA_HEADER_BYTES_1_0)
-		return bytes ? fail(EINVAL, "%s is too short to be an area", what)
-			     : fail(EAGAIN, "%s is empty: its engine has not started", what);
+		return bytes ? fail(EINVAL, "'%s' is too short to be an area", what)
+			     : fail(EAGAIN, "'%s' is empty: its engine has not started", what);
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return fail(ENOMEM, "%s: out of memory", what);

@@ -403,12 +403,12 @@ static int check_head(struct spool *s)
 	int err;
 
 	if (s->bytes < sizeof(*h))
-		return fail(EINVAL, "%s is too short to be a spool", s->path);
+		return fail(EINVAL, "'%s' is too short to be a spool", s->path);
 	err = read_at_or_fail(s->fd, h, sizeof(*h), 0, s->path);
 	if (err)
 		return err;
 	if (h->magic != SPOOL_MAGIC)
-		return fail(EINVAL, "%s is not a spool", s->path);
+		return fail(EINVAL, "'%s' is not a spool", s->path);
 	if (h->major != SPOOL_MAJOR)
 		return fail(EPROTO,
 			    "%s has version %u.%u of the spool's format, this vestige reads %d.%d: "
@@ -439,7 +439,7 @@ static int open_file(const char *path, bool tables_only, struct spool **of, stru
 		return fail(ENOMEM, "%s: out of memory", path);
 	s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (s->fd < 0) {
-		err = fail_errno(errno, "cannot open %s", path);
+		err = fail_errno(errno, "cannot open '%s'", path);
 		free(s);
 		return err;
 	}
@@ -449,9 +449,9 @@ static int open_file(const char *path, bool tables_only, struct spool **of, stru
 	if (!s->path || !s->slots)
 		err = fail(ENOMEM, "%s: out of memory", path);
 	else if (fstat(s->fd, &st))
-		err = fail_errno(errno, "cannot stat %s", path);
+		err = fail_errno(errno, "cannot stat '%s'", path);
 	else if (!S_ISREG(st.st_mode))
-		err = fail(EINVAL, "%s is not a regular file", path);
+		err = fail(EINVAL, "'%s' is not a regular file", path);
 	if (!err) {
 		s->bytes = (uint64_t)st.st_size;
 		err = check_head(s);

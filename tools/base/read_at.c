@@ -29,5 +29,5 @@ int read_at_or_fail(int fd, void *to, size_t bytes, uint64_t offset, const char 
 
 	if (err == -ENODATA)
 		return fail(EINVAL, "%s is cut short", what);
-	return err ? fail_errno(-err, "cannot read %s", what) : 0;
+	return err ? fail_errno(-err, "cannot read '%s'", what) : 0;
 }

@@ -172,7 +172,7 @@ static ssize_t have(struct stream *s, size_t n)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return fail_errno(errno, "cannot read %s", s->path);
+			return fail_errno(errno, "cannot read '%s'", s->path);
 		if (!got)
 			return (ssize_t)s->end;
 		s->end += (size_t)got;
@@ -424,7 +424,7 @@ static int add_files(struct blk_reader *r, const char *folder, const char *name)
 		}
 		if (st.st_size) {
 			fd = open(path, O_RDONLY | O_CLOEXEC);
-			err = fd < 0 ? fail_errno(errno, "cannot open %s", path)
+			err = fd < 0 ? fail_errno(errno, "cannot open '%s'", path)
 				     : add_stream(r, fd, path, r->nr_inputs - 1, cpu, true);
 		}
 		free(path);
@@ -449,7 +449,7 @@ static int add_one_stream(struct blk_reader *r, const char *folder, const char *
 			return err == ENOENT
 				       ? fail(ENOENT, "there is no %s.blktrace.0 and no file %s",
 					      name, name)
-				       : fail_errno(err, "cannot open %s", name);
+				       : fail_errno(err, "cannot open '%s'", name);
 		}
 		if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
 			close(fd);

@@ -157,7 +157,7 @@ static int read_lines(struct pvtrace *t, FILE *f, const char *path)
 			return fail(ENOMEM, "out of memory for the calls");
 		t->lines[t->nr++] = (struct pvtrace_line){addr, *line == 'E'};
 	}
-	return t->nr ? 0 : fail(ENODATA, "%s is empty", path);
+	return t->nr ? 0 : fail(ENODATA, "'%s' is empty", path);
 }
 
 /* For a position-independent program: find the load address from the addresses, and subtract it. */
@@ -214,7 +214,7 @@ static int add_pvtrace(struct dot_graph *g, const char *path, const char *progra
 	struct elf_code code = {0};
 	struct pvtrace t = {0};
 	FILE *f = fopen(path, "re");
-	int err = f ? read_lines(&t, f, path) : fail_errno(errno, "cannot open %s", path);
+	int err = f ? read_lines(&t, f, path) : fail_errno(errno, "cannot open '%s'", path);
 
 	if (f)
 		fclose(f);

@@ -73,7 +73,7 @@ static int run(const struct command *c, int argc, char **argv)
 	else
 		err = mount_default_dir(standard, sizeof(standard));
 	if (!err && !realpath(dir, path))
-		err = fail_errno(errno, "%s", dir);
+		err = fail_errno(errno, "cannot open '%s'", dir);
 	if (!err && !mount_is_ours(path))
 		err = fail(EINVAL, "vestige has no mount on %s", path);
 	if (!err)

@@ -299,7 +299,7 @@ static int read_file(struct import_text *in, struct import *im, const struct imp
 	int err = from->read(in, im);
 
 	if (in->err)
-		return fail_errno(-in->err, "cannot read %s", in->path);
+		return fail_errno(-in->err, "cannot read '%s'", in->path);
 	if (!err)
 		err = finish(im);
 	if (err) {
@@ -366,7 +366,7 @@ int reader_open_import(const char *path, struct reader **out)
 	if (!in || !im || !im->head.symbols || !im->head.tasks)
 		err = no_memory();
 	else if (in->fd < 0)
-		err = fail_errno(errno, "cannot open %s", path);
+		err = fail_errno(errno, "cannot open '%s'", path);
 	else
 		from = find_importer(in);
 	if (from)

@@ -251,11 +251,11 @@ int kft_config_read(const char *path, struct kft_config *config)
 	if (!text)
 		err = no_memory();
 	else if (fd < 0)
-		err = fail_errno(errno, "cannot open %s", path);
+		err = fail_errno(errno, "cannot open '%s'", path);
 	while (!err && n > 0 && nr < MAX_BYTES) {
 		n = read(fd, text + nr, MAX_BYTES - nr);
 		if (n < 0 && errno != EINTR)
-			err = fail_errno(errno, "cannot read %s", path);
+			err = fail_errno(errno, "cannot read '%s'", path);
 		nr += n > 0 ? (size_t)n : 0;
 	}
 	if (!err && nr == MAX_BYTES)

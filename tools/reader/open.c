@@ -36,27 +36,27 @@ int reader_open(const char *path, struct reader **out)
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st))
-		err = fail_errno(errno, "cannot stat %s", path);
+		err = fail_errno(errno, "cannot stat '%s'", path);
 	else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		err = fail(EINVAL, "%s is not a regular file", path);
+		err = fail(EINVAL, "'%s' is not a regular file", path);
 	else if (S_ISREG(st.st_mode) && (n = pread(fd, head, sizeof(head), 0)) < 0)
-		err = fail_errno(errno, "cannot read %s", path);
+		err = fail_errno(errno, "cannot read '%s'", path);
 	close(fd);
 	if (err)
 		return err;
 	if (S_ISDIR(st.st_mode)) {
 		err = reader_open_import(path, out);
 		return err <= 0 ? err
-				: fail(EISDIR, "%s is a folder that no known tool has written",
+				: fail(EISDIR, "'%s' is a folder that no known tool has written",
 				       path);
 	}
 	format = reader_format_of(head);
 	if (format)
 		return format->open(path, out);
 	if (n == 0)
-		return fail(EINVAL, "%s is empty", path);
+		return fail(EINVAL, "'%s' is empty", path);
 	err = reader_open_import(path, out);
 	if (err <= 0)
 		return err;
-	return fail(EINVAL, "%s is neither a trace.dat nor a spool nor an area", path);
+	return fail(EINVAL, "'%s' is neither a trace.dat nor a spool nor an area", path);
 }

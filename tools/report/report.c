@@ -27,16 +27,13 @@ static bool is_dat(const char *path)
 {
 	unsigned char head[16] = {0};
 	FILE *f = fopen(path, "re");
-	struct stat st;
 	bool is;
 
 	/* if it cannot be opened, the reader reports the error */
 	if (!f)
 		return true;
-	is = fread(head, 1, sizeof(head), f) < reader_format_dat.magic_bytes ||
+	is = fread(head, 1, sizeof(head), f) >= reader_format_dat.magic_bytes &&
 	     !memcmp(head, reader_format_dat.magic, reader_format_dat.magic_bytes);
-	/* other tools write folders, too */
-	is = is && (fstat(fileno(f), &st) || !S_ISDIR(st.st_mode));
 	fclose(f);
 	return is;
 }

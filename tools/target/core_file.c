@@ -217,7 +217,7 @@ static int load(struct core *c, const char *path)
 	elf_version(EV_CURRENT);
 	c->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (c->fd < 0)
-		return fail_errno(errno, "%s", path);
+		return fail_errno(errno, "cannot open '%s'", path);
 	c->elf = elf_begin(c->fd, ELF_C_READ_MMAP, NULL);
 	c->dwfl = c->elf ? dwfl_begin(&callbacks) : NULL;
 	if (!c->dwfl || dwfl_core_file_report(c->dwfl, c->elf, NULL) < 0 ||

@@ -30,10 +30,10 @@ static int open_area(const char *path, uint64_t *bytes)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)
-		return fail_errno(errno, "%s", path);
+		return fail_errno(errno, "cannot open '%s'", path);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return fail(EINVAL, "%s is not an area", path);
+		return fail(EINVAL, "'%s' is not an area", path);
 	}
 	*bytes = (uint64_t)st.st_size;
 	return fd;
