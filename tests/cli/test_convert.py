@@ -110,4 +110,14 @@ def test_a_cut_one(w):
     os.unlink(w.path("native"))
 
 
+def test_a_suffix_of_no_format(w):
+    """Where the end of OUT's name chooses no format, the format that was taken is named."""
+    w.run("record", "-q", "-p", "function_graph", w.prog)
+    text = "vestige: x.foo is a trace.dat (the format dat): no format of --list has the suffix .foo; --to chooses one\n"
+    assert w.run("convert", "trace.dat", "x.foo").stderr.decode() == text
+    assert w.run("replay", "x.foo").stdout == w.run("replay").stdout
+    for words in (["-q", "trace.dat", "x.foo"], ["--to", "dat", "trace.dat", "x.foo"], ["trace.dat", "x.dat"], ["trace.dat", "./x"], ["trace.dat", "x.json"]):
+        assert "suffix" not in w.run("convert", *words).stderr.decode(), words
+
+
 main(globals())

@@ -16,6 +16,10 @@ def test_help_and_version(w):
     assert re.match(rb"vestige \d+\.\d+", w.run("--version").stdout)
     assert w.run("-V").stdout == w.run("--version").stdout == w.run("version").stdout
     assert w.run("help", "help").stdout == w.run("help").stdout == w.run("--help").stdout
+    for flag in "--help", "-h":
+        assert w.run("help", flag).stdout == w.run("help").stdout
+    for flag in "--version", "-V":
+        assert w.run("help", flag).stdout == w.run("--version").stdout
     for name in ("record", "report", "profile", "list", "doctor"):
         one, two = w.run("help", name).stdout, w.run(name, "--help").stdout
         assert one == two and one.startswith(b"usage: vestige " + name.encode()), one
@@ -61,6 +65,11 @@ def test_unknown_flags(w):
                          (["clean", "--dry-rnu"], "--dry-run"), (["replay", "--hlep"], "--help")):
         err = w.run(*words, status=None).stderr.decode()
         assert f"did you mean {meant}?" in err, err
+    for name in COMMANDS:
+        if "--version " not in w.run(name, "--help").stdout.decode():
+            err = w.run(name, "--version", status=None).stderr.decode()
+            assert err == f"vestige: {name}: there is no flag --version: `vestige --version` prints it (see vestige {name} --help)\n", err
+    assert "`vestige --version` prints it" in w.run("top", "-V", status=2).stderr.decode()
     assert "did you mean --version?" in w.run("--versoin", status=2).stderr.decode()
     assert "-P: not a process id: x" in w.run("get", "-P", "x", "trace", status=2).stderr.decode()
     assert "--tid wants a value: LIST" in w.run("replay", "--tid", status=2).stderr.decode()

@@ -52,7 +52,7 @@ def test_flags_in_front_of_the_command(w):
     assert on_terminal(w, "--no-pager", "--color=never", "replay") == w.run("replay").stdout
     assert w.run("--no-pager", "get", "--help").stdout == w.run("get", "--help").stdout
     assert w.run("--color=never", "--version").stdout == w.run("--version").stdout
-    for words, said in ((["--color=blue", "replay"], "not auto, always or never: blue"), (["--color"], "not auto, always or never"),
+    for words, said in ((["--color=blue", "replay"], "not auto, always or never: blue"), (["--color"], "--color wants a value: WHEN (see vestige --help)"), (["--color="], "--color wants a value: WHEN (see vestige --help)"),
                         (["--no-pager"], "no command is named"), (["--colour=never", "replay"], "did you mean --color")):
         err = w.run(*words, status=2).stderr.decode()
         assert said in err and err.count("\n") == 1, err

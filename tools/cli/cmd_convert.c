@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/cli/view_flags.h"
@@ -179,11 +180,24 @@ static int check_format(const struct command *c, const struct options *opt)
 	return -1;
 }
 
+/* The end of OUT's name is not one of --list: say which format OUT has. */
+static void note_default(const char *output, const struct exporter *to)
+{
+	const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+	const char *dot = strrchr(name, '.');
+
+	if (dot && dot > name && dot[1])
+		note("%s is a trace.dat (the format %s): no format of --list has the suffix %s; "
+		     "--to chooses one",
+		     output, to->name, dot);
+}
+
 static int run_convert(const struct command *c, int argc, char **argv)
 {
 	struct options opt = {0};
 	const char *input;
-	int status;
+	bool by_default;
+	int status, err;
 
 	view_init(&opt.view);
 	opt.view.cuts = true;
@@ -205,14 +219,18 @@ static int run_convert(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "name the input and the output");
 	if (!opt.to)
 		opt.to = exporter_of_path(opt.output);
-	if (!opt.to)
+	by_default = !opt.to;
+	if (by_default)
 		opt.to = exporters;
 	status = check_format(c, &opt);
 	if (status >= 0)
 		return status;
 	opt.view.path = input;
-	return cmd_end(convert(input, opt.output, opt.to, opt.plain, opt.quiet, opt.part_bytes,
-			       &opt.view, reader_open));
+	err = convert(input, opt.output, opt.to, opt.plain, opt.quiet, opt.part_bytes, &opt.view,
+		      reader_open);
+	if (!err && by_default && !opt.quiet)
+		note_default(opt.output, opt.to);
+	return cmd_end(err);
 }
 
 const struct command command_convert = {

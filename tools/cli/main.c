@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige: one table of commands. Tests: tests/cli/test_main.py. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,6 +138,16 @@ static int no_command(void)
 	return CMD_USAGE;
 }
 
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+static bool is_version(const char *word)
+{
+	return !strcmp(word, "--version") || !strcmp(word, "-V");
+}
+
 static int run(int argc, char **argv)
 {
 	const struct command *c;
@@ -155,12 +166,16 @@ static int run(int argc, char **argv)
 		return no_command();
 	if (!strcmp(argv[1], "--complete"))
 		return argc > 2 ? complete(commands, argc - 2, argv + 2) : 0;
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||
-	    !strcmp(argv[1], "version")) {
+	/* `help --help` and `help -V` are --help and -V */
+	if (!strcmp(argv[1], "help") && argc > 2 && (is_help(argv[2]) || is_version(argv[2]))) {
+		argc--;
+		argv++;
+	}
+	if (is_version(argv[1]) || !strcmp(argv[1], "version")) {
 		puts("vestige " VESTIGE_VERSION);
 		return 0;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	if (is_help(argv[1]) ||
 	    (!strcmp(argv[1], "help") && (argc == 2 || !strcmp(argv[2], "help")))) {
 		usage(stdout);
 		return 0;

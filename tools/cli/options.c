@@ -140,6 +140,9 @@ static int unknown(const struct parser *r, const char *name)
 	if (theirs)
 		return options_wrong(c, "trace-cmd's %s %s%s%s", r->p.typed, theirs->said,
 				     *theirs->text ? ": " : "", theirs->text);
+	if (!strcmp(r->p.typed, "--version") || !strcmp(r->p.typed, "-V"))
+		return options_wrong(c, "there is no flag %s: `vestige --version` prints it",
+				     r->p.typed);
 	if (nearest)
 		return options_wrong(c, "there is no flag %s: did you mean --%s?", r->p.typed,
 				     nearest);

@@ -79,6 +79,11 @@ int pager_take_before(int argc, char **argv)
 		if (strncmp(word, "--color", 7) != 0 || (word[7] && word[7] != '='))
 			return at;
 		value = word[7] ? word + 8 : at + 1 < argc ? argv[++at] : "";
+		if (!*value) {
+			note("--color wants a value: %s (see vestige --help)",
+			     pager_flags[0].value);
+			return -1;
+		}
 		if (!is_color(value)) {
 			note("--color: not auto, always or never: %s (see vestige --help)", value);
 			return -1;
