@@ -3,7 +3,9 @@
 
 A row is (what, figure, bar, met or None, note).
 """
+import ast
 import datetime
+import inspect
 import os
 import re
 import subprocess
@@ -77,6 +79,57 @@ def print_worse(rows, before):
         print(f"worse by more than 15 % than LAST.md's rows of {cpu_model()}:", *worse, sep="\n")
     elif before:
         print(f"no row is worse by more than 15 % than LAST.md's of {cpu_model()}")
+
+
+def name_pattern(node):
+    """A row's name in the source as a regular expression; what is only known when it runs is `.*`."""
+    if isinstance(node, ast.Constant):
+        return re.escape(str(node.value))
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(name_pattern, node.values))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return name_pattern(node.left) + name_pattern(node.right)
+    return ".*"
+
+
+def rows_of(bench):
+    """{pattern: name for people} of the rows that a group's function makes, by its source and that of the functions of its
+    module which it calls. A row that only says why there is no figure is left out: its second word is in the source, or it ends
+    its function."""
+    if bench.__name__ == "<lambda>":   # lambda: module.function(harness)
+        module, function = bench.__code__.co_names[:2]
+        bench = getattr(bench.__globals__[module], function)
+    with open(inspect.getsourcefile(bench), encoding="utf-8") as f:
+        functions = {n.name: n for n in ast.parse(f.read()).body if isinstance(n, ast.FunctionDef)}
+    found, todo, seen = {}, [bench.__name__], set()
+    while todo:
+        name = todo.pop()
+        if name in seen or name not in functions:
+            continue
+        seen.add(name)
+        ends = {id(n.value) for n in ast.walk(functions[name]) if isinstance(n, ast.Return)}
+        for call in (n for n in ast.walk(functions[name]) if isinstance(n, ast.Call)):
+            called = getattr(call.func, "id", getattr(call.func, "attr", ""))
+            if called != "row":
+                todo.append(called)
+            elif id(call) not in ends and not isinstance(call.args[1], ast.Constant):
+                pattern = name_pattern(call.args[0])
+                if pattern.replace(".*", ""):
+                    found[pattern] = re.sub(r"\\(.)", r"\1", pattern.replace(".*", "..."))
+    return found
+
+
+def missing(groups, sections):
+    """Lines that name the groups and rows which a CPU model's part of LAST.md does not have. Rows whose whole name is only known
+    when they run are not named."""
+    for model, (_, table) in sections.items():
+        for group, bench in groups.items():
+            known = rows_of(bench)
+            lacking = [name for pattern, name in known.items() if not any(re.fullmatch(pattern, what) for what in table)]
+            if lacking and len(lacking) == len(known):
+                yield f"LAST.md, {model}: nothing of the group {group}"
+            elif lacking:
+                yield f"LAST.md, {model}: of the group {group} there is no " + ", no ".join(f"'{name}'" for name in lacking)
 
 
 def write_last(rows, sections):
