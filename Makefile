@@ -22,7 +22,8 @@ $(BUILD)/build.ninja:
 demo:
 	@scripts/demo
 
-# One build, and the tests and checks that need only one. T=events/hist builds and runs only the tests of that name.
+# One build, and the tests and checks that need only one. T=events/hist runs only the tests whose names
+# begin so, up to a - or / (events/hist-keys, events/hist-text ...), and builds what they need.
 check:
 	@scripts/check $(T)
 
