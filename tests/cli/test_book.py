@@ -6,6 +6,7 @@ what was printed. A block that cannot be run here has a comment in front of it: 
 import glob
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -116,6 +117,17 @@ def test_the_check_of_output_sees_another(w):
     printed = "# DURATION\n 1.5 ms main\n"
     assert not same_output("# DURATION\n  22.25 us main\n", printed)
     assert same_output("# DURATION\n  1.5 ms other\n  1.5 ms third\n", printed)
+
+
+def test_first_example_has_names(w):
+    """The first program that the README traces shows functions by name, and few by their place in a stripped program."""
+    command = re.search(r"^vestige (.*?) +# its calls", text_of(pages()["readme"]), re.M)[1]
+    program, *args = shlex.split(command)
+    if not shutil.which(program, path=PATH):
+        raise Skip(f"no {program}")
+    calls = re.findall(r"\| +([\w.+:]+)\(\)", w.run(program, *args).stdout.decode())
+    places = [name for name in calls if "+0x" in name]
+    assert len(calls) > 100 and len(places) < len(calls) / 3, (len(calls), len(places), places[:5])
 
 
 def page_test(page):
