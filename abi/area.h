@@ -130,6 +130,12 @@ struct area_header {
 	 * since then that it did not count, because no row was free for their function */
 	uint64_t profile_since;
 	uint64_t profile_missed;
+	/*
+	 * since 1.9: offset into AREA_STRINGS of the names of func commands, with a blank between
+	 * two: first AREA_FUNC_COMMANDS, then the others. 0: AREA_FUNC_COMMANDS alone.
+	 */
+	uint32_t func_commands;
+	uint32_t reserved;
 };
 /* The table with number @id (enum area_table_id) of the header @head, which may be const. */
 #define AREA_TABLE(head, id)                                                                       \
@@ -331,24 +337,20 @@ struct area_function {
 };
 static_assert(sizeof(struct area_function) == 16, "area_function is part of the format");
 
-/* The commands of set_ftrace_filter. */
-enum area_probe_command {
-	AREA_PROBE_TRACEON = 1,
-	AREA_PROBE_TRACEOFF = 2,
-	AREA_PROBE_DUMP = 3,
-	AREA_PROBE_CPUDUMP = 4,
-	AREA_PROBE_ENABLE_EVENT = 5,
-	AREA_PROBE_DISABLE_EVENT = 6,
-	AREA_PROBE_SNAPSHOT = 7,
-	AREA_PROBE_STACKTRACE = 8,
-};
+/*
+ * The func commands that each version numbers alike, from 1 in this order. An engine may have more:
+ * area_header.func_commands. There are no blanks in a name.
+ */
+#define AREA_FUNC_COMMANDS                                                                         \
+	"traceon traceoff dump cpudump enable_event disable_event snapshot stacktrace"
+#define AREA_FUNC_COMMANDS_BYTES 512 /* of all names, NUL included */
 
 /* A func command: what a call of a function does, a line of set_ftrace_filter. Rows are reused. */
 struct area_probe {
 	uint32_t function;
-	uint8_t command; /* enum area_probe_command; 0: a free row */
+	uint8_t command; /* the number of its name in func_commands, from 1; 0: a free row */
 	uint8_t counted; /* not 0: the command has a count */
-	uint16_t event;	 /* enable_event, disable_event: the event's id; else 0 */
+	uint16_t event;	 /* of a command on an event, such as enable_event: its id; else 0 */
 	int64_t count;	 /* times that it will still act; -1: no limit */
 	uint64_t order;	 /* greater for a later command; the greatest is listed first */
 };

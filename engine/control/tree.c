@@ -16,6 +16,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/process/area.h"
+#include "engine/core/func_command.h"
 #include "engine/core/function.h"
 #include "engine/core/options.h"
 #include "engine/core/stack.h"
@@ -278,6 +279,9 @@ static int readme_show(const struct tree_at *at, struct seq_buf *s)
 		seq_putc(s, '\n');
 	}
 	seq_puts(s, readme_events);
+	seq_puts(s, "\nCommands of set_ftrace_filter: ");
+	seq_puts(s, func_command_names());
+	seq_putc(s, '\n');
 	return 0;
 }
 

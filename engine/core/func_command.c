@@ -19,7 +19,10 @@
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+#include "engine/base/text.h"
 #include "engine/process/area.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
@@ -32,8 +35,9 @@ struct group {
 	struct call_ops ops;
 	struct trace_array *tr; /* NULL: the group is free */
 	const struct func_command *command;
-	void *object; /* what the command acts on */
-	uint16_t id;  /* id of the object, for the rows */
+	void *object;	/* what the command acts on */
+	uint16_t id;	/* id of the object, for the rows */
+	uint8_t number; /* of the command, for the rows */
 	uint8_t counted;
 	uint8_t is_lost; /* off for ever, because a thread may still be in it */
 	uint64_t order;
@@ -87,31 +91,62 @@ static void record_stack(void *tr)
 	stack_record(((struct trace_array *)tr)->ring);
 }
 
-static const struct func_command traceon = {
-	.name = "traceon", .command = AREA_PROBE_TRACEON, .changes = is_off, .act = switch_on};
+static const struct func_command traceon = {.name = "traceon", .changes = is_off, .act = switch_on};
 static const struct func_command traceoff = {
-	.name = "traceoff", .command = AREA_PROBE_TRACEOFF, .changes = is_on, .act = switch_off};
+	.name = "traceoff", .changes = is_on, .act = switch_off};
 static const struct func_command dump = {
-	.name = "dump", .command = AREA_PROBE_DUMP, .once = 1, .changes = is_on, .act = switch_off};
-static const struct func_command cpudump = {.name = "cpudump",
-					    .command = AREA_PROBE_CPUDUMP,
-					    .once = 1,
-					    .changes = is_on,
-					    .act = switch_off};
-static const struct func_command snapshot = {.name = "snapshot",
-					     .command = AREA_PROBE_SNAPSHOT,
-					     .prepare = prepare_snapshot,
-					     .act = take_snapshot};
-static const struct func_command stacktrace = {.name = "stacktrace",
-					       .command = AREA_PROBE_STACKTRACE,
-					       .prepare = prepare_stack,
-					       .act = record_stack};
+	.name = "dump", .once = 1, .changes = is_on, .act = switch_off};
+static const struct func_command cpudump = {
+	.name = "cpudump", .once = 1, .changes = is_on, .act = switch_off};
+static const struct func_command snapshot = {
+	.name = "snapshot", .prepare = prepare_snapshot, .act = take_snapshot};
+static const struct func_command stacktrace = {
+	.name = "stacktrace", .prepare = prepare_stack, .act = record_stack};
 FUNC_COMMAND_REGISTER(traceon);
 FUNC_COMMAND_REGISTER(traceoff);
 FUNC_COMMAND_REGISTER(dump);
 FUNC_COMMAND_REGISTER(cpudump);
 FUNC_COMMAND_REGISTER(snapshot);
 FUNC_COMMAND_REGISTER(stacktrace);
+
+static char names[AREA_FUNC_COMMANDS_BYTES];
+
+const char *func_command_names(void)
+{
+	return names;
+}
+
+/* The number of a command in rows; 0: it has none, because there are too many. */
+static uint8_t number_of(const struct func_command *c)
+{
+	struct word rest = {names, strlen(names)}, w;
+	uint8_t n = 0;
+
+	for (w = word_take(&rest); w.n && n < UINT8_MAX; w = word_take(&rest)) {
+		n++;
+		if (word_is(&w, c->name))
+			return n;
+	}
+	return 0;
+}
+
+static void start(const struct lifecycle_start *how)
+{
+	const struct func_command *const *c;
+	struct seq_buf s;
+
+	(void)how;
+	seq_init(&s, names, sizeof(names) - 1);
+	seq_puts(&s, AREA_FUNC_COMMANDS);
+	REGISTRY_EACH (vestige_func_commands, c) {
+		if (number_of(*c) || s.len + 1 + strlen((*c)->name) > sizeof(names) - 1)
+			continue;
+		seq_putc(&s, ' ');
+		seq_puts(&s, (*c)->name);
+	}
+	area->func_commands = area_string(names);
+}
+LIFECYCLE(LIFECYCLE_CORE, start, NULL, NULL);
 
 static struct area_probe *row_at(const struct group *g, uint32_t i)
 {
@@ -185,9 +220,10 @@ static struct group *make(struct trace_array *tr, const struct parsed *c)
 {
 	uint32_t n = area->tables[AREA_FUNCTIONS].capacity;
 	struct group *g = find(NULL, c);
+	uint8_t number = number_of(c->command);
 	uint32_t *row_of;
 
-	if (!g)
+	if (!g || !number)
 		return NULL;
 	/* room for each possible id */
 	row_of = sys_map_table(n * sizeof(*row_of));
@@ -207,6 +243,7 @@ static struct group *make(struct trace_array *tr, const struct parsed *c)
 			    .command = c->command,
 			    .object = c->object,
 			    .id = c->id,
+			    .number = number,
 			    .counted = c->counted,
 			    .order = ++last_order,
 			    .row_of = row_of,
@@ -241,7 +278,7 @@ static int add_member(struct group *g, uint32_t id, int64_t count)
 	if (i < 0 || function_set_put(&g->members, id, 1))
 		return -ENOSPC;
 	*row_at(g, (uint32_t)i) = (struct area_probe){.function = id,
-						      .command = g->command->command,
+						      .command = g->number,
 						      .counted = g->counted,
 						      .event = g->id,
 						      .count = count,

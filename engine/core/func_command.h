@@ -3,7 +3,8 @@
  * Func commands, in set_ftrace_filter: `parse_*:traceoff:3` switches an instance's recording off
  * when one of these functions is called, three times; `glob:enable_event:SYSTEM:EVENT` switches an
  * event. They are listed with the filters and filter nothing. A command is one struct func_command
- * and one FUNC_COMMAND_REGISTER(), in the file of what it acts on.
+ * and one FUNC_COMMAND_REGISTER(), in the file of what it acts on. Its name is in the area, so the
+ * tools list it without knowing it.
  */
 #ifndef VESTIGE_CORE_FUNC_COMMAND_H
 #define VESTIGE_CORE_FUNC_COMMAND_H
@@ -18,13 +19,12 @@ struct trace_array;
  * the command acts on.
  */
 struct func_command {
-	const char *name;
-	uint8_t command; /* enum area_probe_command */
-	uint8_t once;	 /* it acts only once, whatever the count is */
+	const char *name; /* without blanks and colons */
+	uint8_t once;	  /* it acts only once, whatever the count is */
 	/*
-	 * Find what @text, behind `name:`, means in the instance. *@used: its bytes; *@id: an id
-	 * for the row. Return: the object; NULL: there is none. find NULL: the command acts on the
-	 * instance itself.
+	 * Find what @text, behind `name:`, means in the instance. *@used: its bytes; *@id: the id of
+	 * an event, which is listed with the command; 0: none. Return: the object; NULL: there is
+	 * none. find NULL: the command acts on the instance itself.
 	 */
 	void *(*find)(struct trace_array *tr, const char *text, size_t n, size_t *used,
 		      uint16_t *id);
@@ -55,6 +55,9 @@ REGISTRY(vestige_func_commands, const struct func_command);
  * -ENODEV: (with `!`) no function at all has it; -ENOMEM, -ENOSPC; -errno of the hook.
  */
 int func_command_apply(struct trace_array *tr, const struct function_word *w);
+
+/* The names of all commands, with a blank between two. Any context. */
+const char *func_command_names(void);
 
 /* The instance is removed: remove all of its commands. */
 void func_commands_clear(struct trace_array *tr);

@@ -152,6 +152,7 @@ void area_copy_kept(const struct area_header *from, struct area_header *to)
 		return;
 	/* what the parent carried out when it started */
 	to->session_ns = k->session_ns;
+	to->func_commands = from->func_commands;
 	for (i = 0; i < NR_TABLES; i++) {
 		if (tables[i].id == AREA_BUFFERS)
 			copy_buffer(k->rows[i], area_entry_in(to, AREA_BUFFERS, 0));

@@ -117,6 +117,7 @@ static int make_instance(const char *name, struct area_header **head)
 		.time_ns = area->time_ns,
 		.clock = area->clock,
 		.nr_cpus = area->nr_cpus,
+		.func_commands = area->func_commands,
 	};
 	struct area_config config = area_made;
 	char path[AREA_PATH_BYTES + AREA_INSTANCE_BYTES];

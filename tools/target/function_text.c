@@ -203,27 +203,50 @@ static void print_event(const struct meta *m, struct out *o, uint16_t id)
 				   meta_string(m, m->events[i].name));
 }
 
-static void print_probe(const struct meta *m, struct out *o, const char *name,
-			const struct area_probe *p)
-{
-	static const char *const commands[] = {
-		[AREA_PROBE_TRACEON] = "traceon",
-		[AREA_PROBE_TRACEOFF] = "traceoff",
-		[AREA_PROBE_DUMP] = "dump",
-		[AREA_PROBE_CPUDUMP] = "cpudump",
-		[AREA_PROBE_ENABLE_EVENT] = "enable_event",
-		[AREA_PROBE_DISABLE_EVENT] = "disable_event",
-		[AREA_PROBE_SNAPSHOT] = "snapshot",
-		[AREA_PROBE_STACKTRACE] = "stacktrace",
-	};
+#define MAX_COMMANDS 256 /* as many as area_probe.command has values */
 
-	if (p->command >= sizeof(commands) / sizeof(commands[0]))
+/* The names of func commands, indexed by their number. They are not trusted. */
+struct commands {
+	struct {
+		const char *at;
+		int n;
+	} of[MAX_COMMANDS];
+	unsigned int nr;
+};
+
+static void find_commands(const struct meta *m, struct commands *c)
+{
+	const char *at = m->head.func_commands ? meta_string(m, m->head.func_commands) : "", *end;
+	size_t n;
+
+	if (!*at)
+		at = AREA_FUNC_COMMANDS; /* of an older engine */
+	end = at + strnlen(at, AREA_FUNC_COMMANDS_BYTES - 1);
+	/* no command has the number 0 */
+	for (c->nr = 1; at < end && c->nr < MAX_COMMANDS; at += n + 1) {
+		const char *blank = memchr(at, ' ', (size_t)(end - at));
+
+		n = (size_t)((blank ? blank : end) - at);
+		c->of[c->nr].at = at;
+		c->of[c->nr++].n = (int)n;
+	}
+}
+
+static void print_probe(const struct meta *m, struct out *o, const struct commands *c,
+			const char *name, const struct area_probe *p)
+{
+	const char *command;
+	int n;
+
+	if (p->command >= c->nr)
 		return; /* of a later version */
-	out_printf(o, "%s:%s:", name, commands[p->command]);
-	if (p->command == AREA_PROBE_ENABLE_EVENT || p->command == AREA_PROBE_DISABLE_EVENT)
+	command = c->of[p->command].at;
+	n = c->of[p->command].n;
+	out_printf(o, "%s:%.*s:", name, n, command);
+	if (p->event)
 		print_event(m, o, p->event);
 	/* the kernel does not print that cpudump comes once */
-	if (p->count < 0 || p->command == AREA_PROBE_CPUDUMP)
+	if (p->count < 0 || (n == 7 && !memcmp(command, "cpudump", 7)))
 		out_printf(o, "unlimited\n");
 	else
 		out_printf(o, "count=%" PRId64 "\n", p->count);
@@ -232,6 +255,7 @@ static void print_probe(const struct meta *m, struct out *o, const char *name,
 static int print_probes(const struct meta *m, struct out *o)
 {
 	const struct area_probe **rows;
+	struct commands commands;
 	struct names *names;
 	uint32_t nr = 0;
 
@@ -247,6 +271,7 @@ static int print_probes(const struct meta *m, struct out *o)
 		if (m->probes[i].command && m->probes[i].function < m->nr_functions)
 			rows[nr++] = &m->probes[i];
 	qsort(rows, nr, sizeof(*rows), by_order);
+	find_commands(m, &commands);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct area_function *f = &m->functions[rows[i]->function];
 		const struct symbol *s = NULL;
@@ -254,7 +279,7 @@ static int print_probes(const struct meta *m, struct out *o)
 		if (f->object < m->nr_objects && !m->objects[f->object].unload_stamp)
 			s = names_find(names, f->object, f->offset);
 		if (s)
-			print_probe(m, o, s->name, rows[i]);
+			print_probe(m, o, &commands, s->name, rows[i]);
 	}
 	names_free(names);
 	free(rows);

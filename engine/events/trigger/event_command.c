@@ -73,7 +73,6 @@ static void switch_off(void *file)
 
 static const struct func_command enable_event = {
 	.name = "enable_event",
-	.command = AREA_PROBE_ENABLE_EVENT,
 	.find = find_event,
 	.get = get,
 	.put = put,
@@ -82,7 +81,6 @@ static const struct func_command enable_event = {
 };
 static const struct func_command disable_event = {
 	.name = "disable_event",
-	.command = AREA_PROBE_DISABLE_EVENT,
 	.find = find_event,
 	.get = get,
 	.put = put,
