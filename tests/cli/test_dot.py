@@ -118,7 +118,7 @@ def test_pvtrace(w):
         text = dot(w, "--pvtrace", prog, "trace.txt")
         assert edges(text) == {("main", "a"): 2, ("a", "b"): 6, ("main", "b"): 1}, (pie, text)
         svg(text)
-    assert b"no address of the log" in w.run("dot", "--pvtrace", "/bin/true", "trace.txt", status=1).stderr
+    assert b"has an address that is in the log" in w.run("dot", "--pvtrace", "/bin/true", "trace.txt", status=1).stderr
     with open(w.path("bad.txt"), "w") as f:
         f.write("E0x1\nhello\n")
     assert b"line 2 is not" in w.run("dot", "--pvtrace", prog, "bad.txt", status=1).stderr

@@ -124,6 +124,16 @@ def test_a_file_that_cannot_be_read(w):
         assert w.run(*words, status=1).stderr.decode() == f"vestige: {text}\n", words
 
 
+def test_a_fifo_is_not_waited_for(w):
+    """A FIFO without a writer is refused at once."""
+    os.mkfifo(w.path("fifo"))
+    for words in (["report"], ["replay"], ["recover"], ["crash"], ["dump"], ["view"], ["graph", "-i"],
+                  ["sql", "select 1", "-i"], ["convert"], ["profile"]):
+        r = subprocess.run([BIN, *words, w.path("fifo")], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                           timeout=60, check=False)
+        assert r.returncode and "fifo" in r.stderr, (words, r)
+
+
 def test_unknown_commands(w):
     assert b"record" in w.run("recrod", status=2).stderr
     assert w.run("frobnicate", status=2).stderr == b"vestige: there is no command frobnicate (see vestige --help)\n"

@@ -6,6 +6,7 @@
 #include "tools/report/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #include "tools/base/cpu_list.h"
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 #include "tools/code/symbols.h"
 #include "tools/dat/dat_format.h"
 #include "tools/export/exporter.h"
@@ -26,15 +28,16 @@
 static bool is_dat(const char *path)
 {
 	unsigned char head[16] = {0};
-	FILE *f = fopen(path, "re");
+	/* a FIFO must not be waited for */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool is;
 
 	/* if it cannot be opened, the reader reports the error */
-	if (!f)
+	if (fd < 0)
 		return true;
-	is = fread(head, 1, sizeof(head), f) >= reader_format_dat.magic_bytes &&
+	is = !read_at(fd, head, reader_format_dat.magic_bytes, 0) &&
 	     !memcmp(head, reader_format_dat.magic, reader_format_dat.magic_bytes);
-	fclose(f);
+	close(fd);
 	return is;
 }
 

@@ -41,7 +41,8 @@ bool core_is(const char *path)
 {
 	GElf_Half type = 0;
 	unsigned char head[18] = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* a FIFO is no core, and must not be waited for */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return false;

@@ -27,7 +27,7 @@
 static int open_area(const char *path, uint64_t *bytes)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return fail_errno(errno, "cannot open '%s'", path);
