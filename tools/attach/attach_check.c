@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 
 #include "tools/attach/attach_impl.h"
 #include "tools/base/fail.h"
+#include "tools/base/proc_pid.h"
 
 #define MAX_PHDR 128u
 
@@ -33,14 +35,6 @@ static ssize_t read_text(const char *path, char *to, size_t room)
 	}
 	to[n > 0 ? n : 0] = '\0';
 	return n;
-}
-
-/* The number behind @key in a file of lines `key:<tab>number`; -1: it is not there. */
-static long number_of(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
-
-	return at ? strtol(at + strlen(key), NULL, 10) : -1;
 }
 
 static int no_process(int pid, int err)
@@ -146,26 +140,26 @@ int attach_refused(int pid, int err)
 {
 	struct attach_refusal r = {
 		.pid = pid, .yama = -1, .me = geteuid(), .real = -1, .effective = -1, .saved = -1};
-	char path[64], text[8192];
-	const char *uids;
+	struct proc_status s;
+	char text[64];
 
 	if (err != EPERM && err != EACCES)
 		return no_process(pid, err);
 	if (read_text("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)) > 0)
 		r.yama = strtol(text, NULL, 10);
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	uids = read_text(path, text, sizeof(text)) > 0 ? strstr(text, "\nUid:") : NULL;
-	if (uids)
-		sscanf(uids + 5, "%ld %ld %ld", &r.real, &r.effective, &r.saved);
+	if (!proc_status(pid, &s)) {
+		r.real = s.uid;
+		r.effective = s.euid;
+		r.saved = s.suid;
+	}
 	return attach_explain(&r);
 }
 
-static long parent_of(long pid)
+static int parent_of(int pid)
 {
-	char path[64], text[8192];
+	struct proc_status s;
 
-	snprintf(path, sizeof(path), "/proc/%ld/status", pid);
-	return read_text(path, text, sizeof(text)) > 0 ? number_of(text, "\nPPid:") : -1;
+	return proc_status(pid, &s) ? -1 : s.parent;
 }
 
 bool attach_shares_memory(int pid, int parent)
@@ -189,38 +183,31 @@ static int check_memory(int pid, int parent)
 
 static int check_status(int pid)
 {
-	char path[64], text[8192];
-	const char *state;
-	ssize_t n;
-	long tracer;
+	struct proc_status s;
+	int err = proc_status(pid, &s);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	n = read_text(path, text, sizeof(text));
-	if (n <= 0)
-		return no_process(pid, n < 0 ? (int)-n : ENOENT);
-	if (number_of(text, "\nTgid:") != pid)
-		return fail(EINVAL, "%d is a thread of process %ld: name that", pid,
-			    number_of(text, "\nTgid:"));
-	if (number_of(text, "\nKthread:") == 1 || !strstr(text, "\nVmSize:")) {
-		if (strstr(text, "\nState:\tZ") || strstr(text, "\nState:\tX"))
+	if (err)
+		return no_process(pid, -err);
+	if (s.tgid != pid)
+		return fail(EINVAL, "%d is a thread of process %d: name that", pid, s.tgid);
+	if (s.kernel_thread == 1 || !s.has_memory) {
+		if (s.state == 'Z' || s.state == 'X')
 			return fail_errno(ESRCH, "process %d has ended (it is a zombie)", pid);
 		return fail_errno(
 			EPERM, "process %d is a thread of the kernel: the kernel's ftrace has it",
 			pid);
 	}
-	state = strstr(text, "\nState:\t");
-	if (state && state[8] == 'T')
+	if (s.state == 'T')
 		return fail_errno(EBUSY,
 				  "process %d is stopped: let it go on first (kill -CONT %d)", pid,
 				  pid);
-	tracer = number_of(text, "\nTracerPid:");
 	/* we ourselves; the engine's own child, for a moment (engine/process/stop_machine.h) */
-	if (tracer > 0 && tracer != gettid() && parent_of(tracer) != pid)
+	if (s.tracer > 0 && s.tracer != gettid() && parent_of(s.tracer) != pid)
 		return fail_errno(
 			EBUSY,
-			"process %d is traced by process %ld (a debugger, strace): end that first",
-			pid, tracer);
-	return check_memory(pid, (int)number_of(text, "\nPPid:"));
+			"process %d is traced by process %d (a debugger, strace): end that first",
+			pid, s.tracer);
+	return check_memory(pid, s.parent);
 }
 
 /*
@@ -229,8 +216,9 @@ static int check_status(int pid)
  */
 static int check_seccomp(int pid, bool *filtered)
 {
-	char path[300], text[8192];
+	struct proc_status s;
 	struct dirent *e;
+	char path[64];
 	DIR *dir;
 	int ret = 0;
 
@@ -241,11 +229,10 @@ static int check_seccomp(int pid, bool *filtered)
 	while (!ret && (e = readdir(dir))) {
 		if (e->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, e->d_name);
-		if (read_text(path, text, sizeof(text)) <= 0)
+		if (proc_status(atoi(e->d_name), &s))
 			continue;
-		*filtered |= number_of(text, "\nSeccomp:") == 2;
-		if (number_of(text, "\nSeccomp:") == 1)
+		*filtered |= s.seccomp == SECCOMP_MODE_FILTER;
+		if (s.seccomp == SECCOMP_MODE_STRICT)
 			ret = fail_errno(
 				EPERM,
 				"thread %s of process %d is in seccomp's strict mode, which "

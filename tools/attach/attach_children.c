@@ -22,6 +22,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/proc_pid.h"
 #include "tools/base/time_ns.h"
 
 #define TURN_MS 10
@@ -46,39 +47,17 @@ struct followed_children {
 
 static const char *name_of(int pid, char name[32])
 {
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	snprintf(name, 32, "?");
-	f = fopen(path, "re");
-	if (f && fgets(name, 32, f))
-		name[strcspn(name, "\n")] = '\0';
-	if (f)
-		fclose(f);
+	proc_comm(pid, name, 32);
 	return name;
 }
 
 /* The parent of a process; 0: one of another PID namespace; -1: the process has ended. */
 static int parent_of(int pid)
 {
-	char path[64], text[512], *end, state;
-	int parent;
-	size_t n = 0;
-	FILE *f;
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(text, 1, sizeof(text) - 1, f);
-		fclose(f);
-	}
-	text[n] = '\0';
-	end = strrchr(text, ')');
-	return end && sscanf(end + 1, " %c %d", &state, &parent) == 2 && state != 'Z' &&
-			       state != 'X'
-		       ? parent
-		       : -1;
+	return proc_stat(pid, &s) && s.state != 'Z' && s.state != 'X' ? s.parent : -1;
 }
 
 static bool has_ended(int pid)

@@ -23,6 +23,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/proc_pid.h"
 #include "tools/base/time_ns.h"
 #include "tools/blk/blk_format.h"
 #include "tools/blk/blk_settings.h"
@@ -333,7 +334,7 @@ static void learn_all(struct record *w)
 
 static const char *name_of(struct record *w, uint32_t pid, uint32_t cpu)
 {
-	char path[64], comm[64];
+	char comm[64];
 
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < w->nr_known; i++)
@@ -341,10 +342,9 @@ static const char *name_of(struct record *w, uint32_t pid, uint32_t cpu)
 				return w->known[i].comm;
 		if (round)
 			break;
-		snprintf(path, sizeof(path), "/proc/%u/comm", pid);
 		if (!pid)
 			snprintf(comm, sizeof(comm), "swapper/%u", cpu);
-		if (!pid || !blk_settings_read(path, comm, sizeof(comm)))
+		if (!pid || proc_comm((int)pid, comm, sizeof(comm)))
 			learn(w, pid, comm);
 		else
 			learn_all(w);

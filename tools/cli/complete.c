@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tools/base/control_byte.h"
+#include "tools/base/proc_pid.h"
 #include "tools/cli/cmd.h"
 #include "tools/export/exporter.h"
 #include "tools/report/report.h"
@@ -105,17 +106,9 @@ static void put_file(const struct completion *c, const char *file, const char *a
 
 static int put_pid(void *arg, const char *name)
 {
-	char path[64], comm[64] = "";
-	FILE *f;
+	char comm[64];
 
-	if (!isdigit((unsigned char)*name))
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%.16s/comm", name);
-	f = fopen(path, "r");
-	if (f) {
-		if (fgets(comm, sizeof(comm), f))
-			comm[strcspn(comm, "\n")] = '\0';
-		fclose(f);
+	if (isdigit((unsigned char)*name) && proc_comm(atoi(name), comm, sizeof(comm))) {
 		control_clean(comm, strlen(comm), '?');
 		put(arg, name, comm);
 	}

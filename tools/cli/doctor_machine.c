@@ -19,6 +19,7 @@
 
 #include "abi/area.h"
 #include "tools/base/fail.h"
+#include "tools/base/proc_pid.h"
 #include "tools/target/areas_dir.h"
 #include "tools/text/json.h"
 #include "tools/text/out.h"
@@ -64,23 +65,11 @@ static long number_of(const char *path, long otherwise)
 	return line_of(path, line, sizeof(line)) ? strtol(line, NULL, 10) : otherwise;
 }
 
-static uint64_t capabilities(void)
-{
-	FILE *f = fopen("/proc/self/status", "re");
-	char line[256];
-	uint64_t caps = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "CapEff:", 7))
-			caps = strtoull(line + 7, NULL, 16);
-	if (f)
-		fclose(f);
-	return caps;
-}
-
 static bool has_cap(unsigned int bit)
 {
-	return capabilities() >> bit & 1;
+	struct proc_status s;
+
+	return !proc_status(getpid(), &s) && s.effective_caps >> bit & 1;
 }
 
 static bool check_user(struct state *s)

@@ -28,6 +28,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/machine.h"
+#include "tools/base/proc_pid.h"
 #include "tools/code/elf_code.h"
 
 #define MAX_SCRIPTS 4
@@ -444,6 +445,7 @@ static int run_to_entry(struct launch *l)
 int launch_start(struct launch *l, char **argv, bool must_hold)
 {
 	int report[2], status, err = 0, held = 0;
+	struct proc_stat begun;
 
 	if (pipe2(report, O_CLOEXEC))
 		return fail_errno(errno, "cannot make a pipe");
@@ -458,7 +460,7 @@ int launch_start(struct launch *l, char **argv, bool must_hold)
 	if (!l->pid)
 		become(l, argv, report[1]);
 	close(report[1]);
-	l->start = launch_start_time(l->pid, NULL);
+	l->start = proc_stat(l->pid, &begun) ? begun.start : 0;
 	if (read(report[0], &held, sizeof(held)) != sizeof(held))
 		held = 0;
 	if (held > 0) {
@@ -533,33 +535,4 @@ int launch_no_engine(const struct launch *l)
 void launch_area_name(const struct launch *l, char name[64])
 {
 	snprintf(name, 64, "%d.%llu", l->pid, l->start);
-}
-
-unsigned long long launch_start_time(pid_t pid, char *comm)
-{
-	unsigned long long start = 0;
-	char path[64], text[1024], *open_at, *close_at;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	open_at = strchr(text, '(');
-	close_at = strrchr(text, ')');
-	if (!open_at || !close_at)
-		return 0;
-	if (comm)
-		snprintf(comm, 16, "%.*s", (int)(close_at - open_at - 1), open_at + 1);
-	/* Fields 3 to 21 lie between. */
-	sscanf(close_at + 1,
-	       " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-	       &start);
-	return start;
 }

@@ -38,7 +38,7 @@ struct launch {
 	bool silent;   /* its standard streams are /dev/null */
 	bool no_agent; /* VESTIGE_AGENT=0: all functions are looked up at start */
 	pid_t pid;
-	unsigned long long start; /* its launch_start_time() */
+	unsigned long long start; /* struct proc_stat's; 0: it has ended */
 	bool at_entry;		  /* ptrace holds it there (or at engine_ready()) */
 	int status;		  /* waitpid()'s, when it ended before its entry */
 	bool ended;
@@ -98,8 +98,5 @@ void launch_kill(struct launch *l);
 
 /* The name of the program's area in the folder of areas. */
 void launch_area_name(const struct launch *l, char name[64]);
-
-/* Field 22 of /proc/PID/stat, 0 if there is no such process; @comm: room for 16, or NULL. */
-unsigned long long launch_start_time(pid_t pid, char *comm);
 
 #endif

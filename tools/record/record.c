@@ -24,6 +24,7 @@
 #include "tools/base/exit_status.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/proc_pid.h"
 #include "tools/base/system_path.h"
 #include "tools/export/dat_live.h"
 #include "tools/record/program_objects.h"
@@ -341,13 +342,15 @@ static void forward(struct record_run *run, int fd)
 /* Has the program ended? Its last name shows whether it executed another program. */
 static void reap(struct record_run *run)
 {
+	struct proc_stat last;
 	siginfo_t si = {0};
 	int status;
 
 	if (run->ended || waitid(P_PID, (id_t)run->launch.pid, &si, WEXITED | WNOHANG | WNOWAIT) ||
 	    !si.si_pid)
 		return;
-	launch_start_time(run->launch.pid, run->last_comm);
+	if (proc_stat(run->launch.pid, &last))
+		memcpy(run->last_comm, last.comm, sizeof(run->last_comm));
 	if (waitpid(run->launch.pid, &status, 0) == run->launch.pid) {
 		run->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 		run->ended = true;

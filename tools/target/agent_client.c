@@ -19,6 +19,7 @@
 
 #include "abi/agent.h"
 #include "tools/base/fail.h"
+#include "tools/base/proc_pid.h"
 #include "tools/base/time_ns.h"
 #include "tools/target/function_names.h"
 #include "tools/target/object_address.h"
@@ -309,17 +310,13 @@ bool image_is_marker(const char *file)
 /* Fill in @w for thread @tid; an ended thread has no name. */
 static void describe_writer(int tid, struct agent_writer *w)
 {
-	char path[64], line[128];
-	FILE *f;
+	struct proc_status s;
 
 	*w = (struct agent_writer){.tid = tid, .tgid = tid, .comm = "<...>"};
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Tgid: %d", &w->tgid) != 1)
-		if (sscanf(line, "Name: %15[^\n]", w->comm) != 1)
-			continue;
-	if (f)
-		fclose(f);
+	if (proc_status(tid, &s))
+		return;
+	w->tgid = s.tgid;
+	memcpy(w->comm, s.comm, sizeof(w->comm));
 }
 
 static int put(struct image *t, struct agent_request *req, const char *file, const char *body,

@@ -23,6 +23,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/proc_pid.h"
 #include "tools/code/demangle.h"
 #include "tools/target/image.h"
 #include "tools/text/duration.h"
@@ -110,16 +111,6 @@ static struct thread *find(struct hang *h, int tid)
 	return NULL;
 }
 
-/* Field 39 of /proc/PID/stat. @from: field 3. */
-static int last_cpu(const char *from)
-{
-	for (unsigned int i = 3; i < 39 && from; i++) {
-		from = strchr(from, ' ');
-		from = from ? from + 1 : NULL;
-	}
-	return from ? atoi(from) : 0;
-}
-
 /*
  * Each CPU's scheduler has a clock of its own, which leaves out interrupts. A thread that runs on
  * the CPU now shows its time.
@@ -147,16 +138,13 @@ static void look_at_clocks(struct hang *h)
 
 static void look(struct hang *h, struct thread *t)
 {
+	struct proc_stat s;
 	char text[512], *p;
 
-	if (read_task(h->pid, t->tid, "stat", text, sizeof(text)) > 0) {
-		char *open = strchr(text, '('), *end = strrchr(text, ')');
-
-		if (open && end && end > open) {
-			snprintf(t->comm, sizeof(t->comm), "%.*s", (int)(end - open - 1), open + 1);
-			t->state = end[1] ? end[2] : '?';
-			t->cpu = end[1] ? last_cpu(end + 2) : 0;
-		}
+	if (proc_stat(t->tid, &s)) {
+		memcpy(t->comm, s.comm, sizeof(t->comm));
+		t->state = s.state;
+		t->cpu = s.cpu;
 	}
 	if (read_task(h->pid, t->tid, "syscall", text, sizeof(text)) > 0 && text[0] >= '0' &&
 	    text[0] <= '9') {
@@ -559,21 +547,11 @@ static void put_order(int pid, struct out *o)
 	image_close(&t);
 }
 
-/* Field TracerPid of /proc/PID/status; 0: none. */
-static int debugger_of(int pid)
-{
-	char text[4096], *p;
-
-	if (read_task(pid, pid, "status", text, sizeof(text)) <= 0)
-		return 0;
-	p = strstr(text, "\nTracerPid:");
-	return p ? atoi(p + strlen("\nTracerPid:")) : 0;
-}
-
 static void explain_refusal(const struct hang *h)
 {
+	struct proc_status s;
+	int debugger = proc_status(h->pid, &s) ? 0 : s.tracer;
 	char text[64];
-	int debugger = debugger_of(h->pid);
 	bool calls = read_task(h->pid, h->pid, "syscall", text, sizeof(text)) > 0;
 
 	if (debugger)

@@ -25,61 +25,23 @@
 #include "abi/area.h"
 #include "tools/area/area.h"
 #include "tools/base/fail.h"
+#include "tools/base/proc_pid.h"
 #include "tools/target/foreign.h"
 #include "tools/target/no_area.h"
 
 #define START_MS 6000 /* longer than the engine's start waits for its agent */
 
-static int open_stat(int pid)
+/* The letter of a process's state: 'S' if its main thread has ended and others live on. */
+static char state_of(const struct proc_stat *s)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/*
- * The state of a process and its start time. Return: false when it is gone. If the main thread has
- * ended and others live on, the state is 'S'.
- */
-static bool parse_stat(int fd, char *state, unsigned long long *began)
-{
-	char text[1024], *p;
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	long threads;
-
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	if (!p || sscanf(p + 1,
-			 " %c"
-			 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-			 " %ld %*s %llu",
-			 state, &threads, began) != 3)
-		return false;
-	if (*state == 'Z' && threads > 1)
-		*state = 'S';
-	return true;
-}
-
-/* Return: false when there is no such process. */
-static bool read_stat(int pid, char *state, unsigned long long *began)
-{
-	int fd = open_stat(pid);
-	bool found = fd >= 0 && parse_stat(fd, state, began);
-
-	if (fd >= 0)
-		close(fd);
-	return found;
+	return s->state == 'Z' && s->threads > 1 ? 'S' : s->state;
 }
 
 bool image_lives(int pid, unsigned long long start)
 {
-	unsigned long long began;
-	char state;
+	struct proc_stat s;
 
-	return read_stat(pid, &state, &began) && began == start && state != 'Z' && state != 'X';
+	return proc_stat(pid, &s) && s.start == start && !strchr("ZX", state_of(&s));
 }
 
 void image_watch(int pid, unsigned long long start, struct image_watch *w)
@@ -89,7 +51,7 @@ void image_watch(int pid, unsigned long long start, struct image_watch *w)
 	 * pidfd belongs to the earlier process, which has ended, so it never shows a live process.
 	 */
 	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	w->stat_fd = open_stat(pid);
+	w->stat_fd = proc_stat_open(pid);
 	if (image_watch_state(w, start) != 'Z')
 		return;
 	image_unwatch(w);
@@ -113,11 +75,12 @@ bool image_watch_runs(const struct image_watch *w)
 
 char image_watch_state(const struct image_watch *w, unsigned long long start)
 {
-	unsigned long long began;
+	struct proc_stat s;
 	char state;
 
-	if (w->stat_fd < 0 || !parse_stat(w->stat_fd, &state, &began) || began != start)
+	if (w->stat_fd < 0 || !proc_stat_at(w->stat_fd, &s) || s.start != start)
 		return 'Z';
+	state = state_of(&s);
 	return state == 'X' ? 'Z' : state == 't' ? 'T' : state;
 }
 
@@ -136,10 +99,9 @@ struct followed image_followed(const struct image *t)
 
 bool image_answers(int pid, unsigned long long start)
 {
-	unsigned long long began;
-	char state;
+	struct proc_stat s;
 
-	return read_stat(pid, &state, &began) && began == start && !strchr("ZXTt", state);
+	return proc_stat(pid, &s) && s.start == start && !strchr("ZXTt", state_of(&s));
 }
 
 void image_await_start(const struct image *t, int fd)
@@ -157,52 +119,24 @@ void image_await_start(const struct image *t, int fd)
 
 bool image_has_ended(int pid, unsigned long long start)
 {
-	unsigned long long began;
-	char state;
+	struct proc_stat s;
 
-	if (read_stat(pid, &state, &began))
-		return began != start || state == 'Z' || state == 'X';
+	if (proc_stat(pid, &s))
+		return s.start != start || strchr("ZX", state_of(&s));
 	return kill(pid, 0) && errno == ESRCH;
-}
-
-bool image_status(int pid, const char *name, char *text, size_t room)
-{
-	char path[64], line[256];
-	size_t n = strlen(name);
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		found = !strncmp(line, name, n);
-		if (found)
-			snprintf(text, room, "%s", line + n);
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* A number of /proc/PID/status; 0: it is not there. */
-static int status_number(int pid, const char *name)
-{
-	char text[64];
-
-	return image_status(pid, name, text, sizeof(text)) ? (int)strtol(text, NULL, 10) : 0;
 }
 
 bool image_stopped(int pid)
 {
-	unsigned long long began;
-	char state;
+	struct proc_status its, tracers;
+	struct proc_stat s;
 
-	if (!read_stat(pid, &state, &began))
+	if (!proc_stat(pid, &s))
 		return false;
-	if (state != 't')
-		return state == 'T';
+	if (s.state != 't')
+		return s.state == 'T';
 	/* the engine's own child holds it for a moment (engine/process/stop_machine.h) */
-	return status_number(status_number(pid, "TracerPid:"), "PPid:") != pid;
+	return proc_status(pid, &its) || proc_status(its.tracer, &tracers) || tracers.parent != pid;
 }
 
 bool image_parse_name(const char *name, int *pid, unsigned long long *start, bool *is_socket)
@@ -225,19 +159,9 @@ bool image_parse_name(const char *name, int *pid, unsigned long long *start, boo
 /* The PID of process @pid in its own PID namespace; @pid itself if the process is gone. */
 static int inner_pid(int pid)
 {
-	char path[64], line[256], *last;
-	int inner = pid;
-	FILE *f;
+	struct proc_status s;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	/* one number for each namespace, ours first */
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "NSpid:", 6) && (last = strrchr(line, '\t')))
-			inner = (int)strtol(last + 1, NULL, 10);
-	if (f)
-		fclose(f);
-	return inner > 0 ? inner : pid;
+	return !proc_status(pid, &s) && s.inner_pid > 0 ? s.inner_pid : pid;
 }
 
 bool image_other_root(int pid)
@@ -270,12 +194,11 @@ static void consider(struct image *t, int pid, unsigned long long start)
  */
 static bool consider_foreign(struct image *t, int pid, int inner, unsigned long long start)
 {
-	unsigned long long began;
-	char state;
+	struct proc_stat s;
 
-	if (!read_stat(pid, &state, &began) || (start ? began != start : !image_other_root(pid)))
+	if (!proc_stat(pid, &s) || (start ? s.start != start : !image_other_root(pid)))
 		return false;
-	consider(t, pid, began);
+	consider(t, pid, s.start);
 	t->inner = inner;
 	t->named = start;
 	return true;

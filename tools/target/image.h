@@ -132,12 +132,6 @@ bool image_has_ended(int pid, unsigned long long start);
 /* The image as a source for follow.h; @t is borrowed. */
 struct followed image_followed(const struct image *t);
 
-/*
- * image_status() - the text behind @name ("Uid:") in /proc/PID/status.
- * Return: true; false: there is no such line, or no process.
- */
-bool image_status(int pid, const char *name, char *text, size_t room);
-
 /* Is the process stopped (by a signal or a debugger), so that its agent cannot answer? */
 bool image_stopped(int pid);
 

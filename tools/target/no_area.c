@@ -15,6 +15,7 @@
 
 #include "abi/area.h"
 #include "tools/base/fail.h"
+#include "tools/base/proc_pid.h"
 #include "tools/target/image.h"
 #include "tools/target/process_env.h"
 
@@ -31,11 +32,12 @@ static int outside(int pid, const char *dir, char *path, size_t room)
  */
 static int effective_user(int pid, unsigned int *uid)
 {
-	char text[64];
+	struct proc_status s;
 
-	return image_status(pid, "Uid:", text, sizeof(text)) && sscanf(text, "%*u %u", uid) == 1
-		       ? 0
-		       : -ENOENT;
+	if (proc_status(pid, &s))
+		return -ENOENT;
+	*uid = s.euid;
+	return 0;
 }
 
 static int check(int pid, unsigned int user, const char *dir, const char *whose)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See proc_pid.h. A name may have blanks and parentheses: in stat, it ends at the last one. Cost of
+ * proc_stat_at(), which is called for each image again and again: one read, and no scanf().
+ * Tests: tests/cli/test_attach_children.py, tests/cli/test_attach.py, tests/cli/test_hang.py.
+ */
+#include "tools/base/proc_pid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STATE = 3, PARENT = 4, THREADS = 20, START = 22, CPU = 39 };
+
+static const struct {
+	const char *name;
+	size_t at; /* an int of struct proc_status */
+} NUMBERS[] = {
+	{"Tgid:", offsetof(struct proc_status, tgid)},
+	{"PPid:", offsetof(struct proc_status, parent)},
+	{"TracerPid:", offsetof(struct proc_status, tracer)},
+	{"Seccomp:", offsetof(struct proc_status, seccomp)},
+	{"Kthread:", offsetof(struct proc_status, kernel_thread)},
+};
+
+int proc_stat_open(int pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool proc_stat_at(int fd, struct proc_stat *s)
+{
+	char text[1024], *name, *at;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	int field = STATE - 1;
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	name = strchr(text, '(');
+	at = strrchr(text, ')');
+	if (!name || !at || at < name)
+		return false;
+	*s = (struct proc_stat){.cpu = 0};
+	snprintf(s->comm, sizeof(s->comm), "%.*s", (int)(at - name - 1), name + 1);
+	while (field < CPU && (at = strchr(at, ' '))) {
+		at++;
+		field++;
+		if (field == STATE)
+			s->state = *at;
+		else if (field == PARENT)
+			s->parent = atoi(at);
+		else if (field == THREADS)
+			s->threads = atol(at);
+		else if (field == START)
+			s->start = strtoull(at, NULL, 10);
+		else if (field == CPU)
+			s->cpu = atoi(at);
+	}
+	return field >= START;
+}
+
+bool proc_stat(int pid, struct proc_stat *s)
+{
+	int fd = proc_stat_open(pid);
+	bool found = fd >= 0 && proc_stat_at(fd, s);
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static void take_status(const char *line, struct proc_status *s)
+{
+	const char *last;
+
+	for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(*NUMBERS); i++) {
+		size_t n = strlen(NUMBERS[i].name);
+
+		if (!strncmp(line, NUMBERS[i].name, n))
+			*(int *)((char *)s + NUMBERS[i].at) = (int)strtol(line + n, NULL, 10);
+	}
+	sscanf(line, "Name: %15[^\n]", s->comm);
+	sscanf(line, "State: %c", &s->state);
+	sscanf(line, "Uid: %u %u %u", &s->uid, &s->euid, &s->suid);
+	sscanf(line, "CapEff: %" SCNx64, &s->effective_caps);
+	/* one number for each namespace, ours first */
+	if (!strncmp(line, "NSpid:", 6) && (last = strrchr(line, '\t')))
+		s->inner_pid = (int)strtol(last + 1, NULL, 10);
+	s->has_memory |= !strncmp(line, "VmSize:", 7);
+}
+
+int proc_status(int pid, struct proc_status *s)
+{
+	char path[64], line[256];
+	int err;
+	FILE *f;
+
+	*s = (struct proc_status){.tgid = 0};
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	/* The line of groups may be longer than @line: no part of it has a name. */
+	while (fgets(line, sizeof(line), f))
+		take_status(line, s);
+	err = ferror(f) ? -errno : s->tgid ? 0 : -ESRCH;
+	fclose(f);
+	return err;
+}
+
+bool proc_comm(int pid, char *comm, size_t room)
+{
+	char path[64];
+	bool found;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "re");
+	found = f && fgets(comm, (int)room, f);
+	if (found)
+		comm[strcspn(comm, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return found;
+}
