@@ -6,6 +6,7 @@
  */
 #include "tools/code/elf_code.h"
 
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
@@ -389,19 +391,15 @@ static int add_debug_file(struct elf_code *c, bool *found)
 static uint32_t file_crc(int fd)
 {
 	unsigned char buf[16384];
-	uint32_t crc = UINT32_MAX;
+	uLong crc = crc32(0, NULL, 0);
 	off_t at = 0;
 	ssize_t n;
 
 	while ((n = pread(fd, buf, sizeof(buf), at)) > 0) {
 		at += n;
-		for (ssize_t i = 0; i < n; i++) {
-			crc ^= buf[i];
-			for (int bit = 0; bit < 8; bit++)
-				crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0xedb88320) : 0);
-		}
+		crc = crc32(crc, buf, (uInt)n);
 	}
-	return ~crc;
+	return (uint32_t)crc;
 }
 
 /* Take the symbols of @path if it is the file that .gnu_debuglink means. */
@@ -421,41 +419,25 @@ static int add_linked_file(struct elf_code *c, const char *path, uint32_t crc, b
 	return err;
 }
 
-/* The debug file that the section .gnu_debuglink names: a name, padding, its CRC. */
+/*
+ * The debug file that .gnu_debuglink names. Not by dwfl_standard_find_debuginfo(), whose open()
+ * waits for ever if another user has put a FIFO there.
+ */
 static int add_debug_link(struct elf_code *c, Elf *e, const char *object, bool *found)
 {
 	const char *const places[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
 	const char *slash = strrchr(object, '/');
-	int dir = slash ? (int)(slash - object) + 1 : 0;
-	Elf_Scn *scn = NULL;
-	size_t names = 0;
-	int err = 0;
+	int dir = slash ? (int)(slash - object) + 1 : 0, err = 0;
+	GElf_Word crc;
+	const char *name = dwelf_elf_gnu_debuglink(e, &crc);
 
-	elf_getshdrstrndx(e, &names);
-	while (!err && !*found && (scn = elf_nextscn(e, scn))) {
-		GElf_Shdr sh;
-		Elf_Data *data;
-		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(e, names, sh.sh_name) : NULL;
-		uint32_t crc;
-		size_t n;
+	if (!name || !*name || strlen(name) > NAME_MAX || strchr(name, '/'))
+		return 0;
+	for (unsigned int i = 0; !err && !*found && i < 3; i++) {
+		char path[PATH_MAX + NAME_MAX + 32];
 
-		if (!name || strcmp(name, ".gnu_debuglink"))
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (!data || data->d_size < 8)
-			continue;
-		name = data->d_buf;
-		n = strnlen(name, data->d_size);
-		if (!n || n > 255 || memchr(name, '/', n) ||
-		    ((n + 4) & ~(size_t)3) + 4 > data->d_size)
-			continue;
-		memcpy(&crc, name + ((n + 4) & ~(size_t)3), 4);
-		for (unsigned int i = 0; !err && !*found && i < 3; i++) {
-			char path[4096 + 300];
-
-			snprintf(path, sizeof(path), places[i], dir, object, name);
-			err = add_linked_file(c, path, crc, found);
-		}
+		snprintf(path, sizeof(path), places[i], dir, object, name);
+		err = add_linked_file(c, path, crc, found);
 	}
 	return err;
 }
