@@ -128,7 +128,7 @@ def test_a_fifo_is_not_waited_for(w):
     """A FIFO without a writer is refused at once."""
     os.mkfifo(w.path("fifo"))
     for words in (["report"], ["replay"], ["recover"], ["crash"], ["dump"], ["view"], ["graph", "-i"],
-                  ["sql", "select 1", "-i"], ["convert"], ["profile"]):
+                  ["sql", "select 1", "-i"], ["convert", "-o", "x.dat"], ["profile"]):
         r = subprocess.run([BIN, *words, w.path("fifo")], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                            timeout=60, check=False)
         assert r.returncode and "fifo" in r.stderr, (words, r)
