@@ -94,7 +94,7 @@ def test_kernels_files(w):
             to.write(f.read())
         p = w.run("split", "-i", name, "-o", "p", status=None)
         if p.returncode:
-            assert b"tracer of latencies" in p.stderr or b"no record in this range" in p.stderr, (path, p.stderr)
+            assert b"latency tracer" in p.stderr or b"no record in this range" in p.stderr, (path, p.stderr)
         else:
             # a time before the first record of a sub-buffer may be there twice: by lines
             assert w.run("report", "p.1").stdout == w.run("report", name).stdout, path

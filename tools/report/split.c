@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See split.h. Records are put into new sub-buffers. Those of each CPU are in a file without a name
- * until the part is complete; then split_file.c writes the output from them. One thread. Memory:
- * for each CPU a sub-buffer and a window of the input. Tests: tests/cli/test_split.py.
+ * See split.h. Records are put into new sub-buffers. Each CPU's sub-buffers are in a file without a
+ * name until the part is complete; then split_file.c writes the output from these files. One
+ * thread. Memory: for each CPU a sub-buffer and a window of the input. Tests:
+ * tests/cli/test_split.py.
  */
 #include "tools/report/split_impl.h"
 
@@ -27,7 +28,7 @@ static uint64_t shown_ns(const struct splitter *s, uint64_t ts)
 }
 
 /* Load the next record. Return: 0 or -errno with fail() set. */
-static int peek(struct splitter *s, struct lane *l)
+static int peek(struct splitter *s, struct split_stream *l)
 {
 	if (l->ended)
 		return 0;
@@ -43,7 +44,7 @@ static int peek(struct splitter *s, struct lane *l)
 	return 0;
 }
 
-static int page_end(struct splitter *s, struct lane *l)
+static int page_end(struct splitter *s, struct split_stream *l)
 {
 	uint32_t head = s->d->layout.head_bytes, size = l->b->layout.page_bytes, word = head - 8;
 	uint64_t commit = l->used - head;
@@ -67,7 +68,7 @@ static int page_end(struct splitter *s, struct lane *l)
 	return 0;
 }
 
-static void put_head(struct splitter *s, struct lane *l, uint32_t type, uint64_t delta)
+static void put_head(struct splitter *s, struct split_stream *l, uint32_t type, uint64_t delta)
 {
 	uint32_t word = s->d->layout.swap ? type << EVENT_DELTA_BITS | (uint32_t)delta
 					  : type | (uint32_t)delta << EVENT_TYPE_BITS;
@@ -77,7 +78,8 @@ static void put_head(struct splitter *s, struct lane *l, uint32_t type, uint64_t
 }
 
 /* Room for @bytes behind the head of an event, at most 12 with a TIME_EXTEND in front of it. */
-static int page_room(struct splitter *s, struct lane *l, const struct record *r, uint32_t bytes)
+static int page_room(struct splitter *s, struct split_stream *l, const struct record *r,
+		     uint32_t bytes)
 {
 	uint32_t head = s->d->layout.head_bytes;
 	int ret;
@@ -96,7 +98,7 @@ static int page_room(struct splitter *s, struct lane *l, const struct record *r,
 	return 0;
 }
 
-static int put_record(struct splitter *s, struct lane *l, const struct record *r)
+static int put_record(struct splitter *s, struct split_stream *l, const struct record *r)
 {
 	uint32_t n = r->data_bytes, padded = (n + 3) & ~3u;
 	bool is_long = n % 4 || n / 4 > EVENT_DATA_MAX || !n;
@@ -129,18 +131,19 @@ static int put_record(struct splitter *s, struct lane *l, const struct record *r
 }
 
 /* The CPU with the earliest next record. NULL: there is none. */
-static struct lane *first_lane(struct splitter *s)
+static struct split_stream *first_stream(struct splitter *s)
 {
-	struct lane *first = NULL;
+	struct split_stream *first = NULL;
 
 	for (size_t i = 0; i < s->nr; i++)
-		if (!s->lanes[i].ended && (!first || s->lanes[i].ns < first->ns))
-			first = &s->lanes[i];
+		if (!s->streams[i].ended && (!first || s->streams[i].ns < first->ns))
+			first = &s->streams[i];
 	return first;
 }
 
 /* Whether the part ends in front of the CPU's next record. */
-static bool is_full(const struct splitter *s, const struct lane *l, uint64_t events, uint64_t from)
+static bool is_full(const struct splitter *s, const struct split_stream *l, uint64_t events,
+		    uint64_t from)
 {
 	const struct split_options *o = s->o;
 
@@ -156,7 +159,7 @@ static bool is_full(const struct splitter *s, const struct lane *l, uint64_t eve
 	return false;
 }
 
-static int take_record(struct splitter *s, struct lane *l)
+static int take_record(struct splitter *s, struct split_stream *l)
 {
 	int ret = put_record(s, l, &l->batch[l->at]);
 
@@ -173,14 +176,14 @@ static int take_part(struct splitter *s, uint64_t *events, bool *ended)
 {
 	const struct split_options *o = s->o;
 	bool alone = o->per_cpu || o->cpu >= 0 || o->limit == SPLIT_PAGES;
-	struct lane *l = first_lane(s);
+	struct split_stream *l = first_stream(s);
 	uint64_t from = l ? l->ns : 0;
 	int ret = 0;
 
 	*ended = true;
 	*events = 0;
 	for (size_t i = 0; alone && i < s->nr && !ret; i++) {
-		l = &s->lanes[i];
+		l = &s->streams[i];
 		while (!ret && !l->ended && !(o->has_end && l->ns > o->end_ns)) {
 			if (is_full(s, l, 0, from)) {
 				*ended = false;
@@ -190,7 +193,7 @@ static int take_part(struct splitter *s, uint64_t *events, bool *ended)
 			*events += 1;
 		}
 	}
-	while (!alone && !ret && (l = first_lane(s)) && !(o->has_end && l->ns > o->end_ns)) {
+	while (!alone && !ret && (l = first_stream(s)) && !(o->has_end && l->ns > o->end_ns)) {
 		if (is_full(s, l, *events, from)) {
 			*ended = false;
 			break;
@@ -222,10 +225,10 @@ static FILE *spool_open(const char *output)
 	return f;
 }
 
-static int lanes_begin(struct splitter *s)
+static int streams_begin(struct splitter *s)
 {
 	for (size_t i = 0; i < s->nr; i++) {
-		struct lane *l = &s->lanes[i];
+		struct split_stream *l = &s->streams[i];
 
 		if (l->spool)
 			fclose(l->spool);
@@ -241,7 +244,7 @@ static int lanes_begin(struct splitter *s)
 static int make_part(struct splitter *s, const char *path, bool *ended, bool *any)
 {
 	uint64_t events;
-	int ret = lanes_begin(s);
+	int ret = streams_begin(s);
 
 	if (!ret)
 		ret = dat_file_create(&s->file, path);
@@ -250,8 +253,8 @@ static int make_part(struct splitter *s, const char *path, bool *ended, bool *an
 	ret = take_part(s, &events, ended);
 	*any = events;
 	for (size_t i = 0; i < s->nr && !ret; i++) {
-		ret = page_end(s, &s->lanes[i]);
-		if (!ret && fflush(s->lanes[i].spool))
+		ret = page_end(s, &s->streams[i]);
+		if (!ret && fflush(s->streams[i].spool))
 			ret = dat_file_failed(&s->file, -errno);
 	}
 	if (!ret && !events) {
@@ -267,12 +270,12 @@ static int make_part(struct splitter *s, const char *path, bool *ended, bool *an
 }
 
 /* Add a CPU of a buffer, positioned in front of its first wanted record. */
-static int add_lane(struct splitter *s, struct dat_buffer *b, unsigned int cpu)
+static int add_stream(struct splitter *s, struct dat_buffer *b, unsigned int cpu)
 {
-	struct lane *l = &s->lanes[s->nr++];
+	struct split_stream *l = &s->streams[s->nr++];
 	int ret;
 
-	*l = (struct lane){.b = b, .in = &b->streams[cpu]};
+	*l = (struct split_stream){.b = b, .in = &b->streams[cpu]};
 	l->batch = malloc(BATCH * sizeof(*l->batch));
 	l->page = malloc(b->layout.page_bytes + 16u);
 	if (!l->batch || !l->page)
@@ -287,7 +290,7 @@ static int add_lane(struct splitter *s, struct dat_buffer *b, unsigned int cpu)
 	return ret;
 }
 
-static int lanes_new(struct splitter *s)
+static int streams_new(struct splitter *s)
 {
 	size_t nr = 0;
 	int ret = 0;
@@ -303,26 +306,26 @@ static int lanes_new(struct splitter *s)
 		l->mult = 0;
 		l->ts_offset = 0;
 	}
-	s->lanes = calloc(nr + 1, sizeof(*s->lanes));
-	if (!s->lanes)
+	s->streams = calloc(nr + 1, sizeof(*s->streams));
+	if (!s->streams)
 		return split_no_memory();
 	for (size_t i = 0; i < s->d->nr_buffers && !ret; i++)
 		for (unsigned int cpu = 0; cpu < s->d->buffers[i].nr_cpus && !ret; cpu++)
-			ret = add_lane(s, &s->d->buffers[i], cpu);
+			ret = add_stream(s, &s->d->buffers[i], cpu);
 	return ret;
 }
 
-static void lanes_free(struct splitter *s)
+static void streams_free(struct splitter *s)
 {
 	for (size_t i = 0; i < s->nr; i++) {
-		struct lane *l = &s->lanes[i];
+		struct split_stream *l = &s->streams[i];
 
 		free(l->batch);
 		free(l->page);
 		if (l->spool)
 			fclose(l->spool);
 	}
-	free(s->lanes);
+	free(s->streams);
 }
 
 static int make_parts(struct splitter *s, unsigned int *nr)
@@ -425,18 +428,17 @@ int split(const struct split_options *o, unsigned int *nr)
 	ret = s.zstd ? 0 : split_no_memory();
 	for (size_t i = 0; i < s.d->nr_buffers && !ret; i++)
 		if (s.d->buffers[i].is_text && s.d->nr_buffers == 1)
-			ret = fail(ENODATA,
-				   "'%s' has the text of a tracer of latencies, and no records",
+			ret = fail(ENODATA, "'%s' has the text of a latency tracer, and no records",
 				   o->input);
 	if (!ret)
 		ret = check_buffers(&s);
 	if (!ret)
 		ret = choose_outs(&s);
 	if (!ret)
-		ret = lanes_new(&s);
+		ret = streams_new(&s);
 	if (!ret)
 		ret = make_parts(&s, nr);
-	lanes_free(&s);
+	streams_free(&s);
 	free(s.outs);
 	ZSTD_freeCCtx(s.zstd);
 	reader_close(&s.d->head);

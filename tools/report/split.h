@@ -21,9 +21,9 @@ struct split_options {
 	const char *buffers[SPLIT_MAX_BUFFERS]; /* instances that are kept */
 	unsigned int nr_buffers;
 	const char *promoted; /* of @buffers: it becomes the top buffer; NULL: none */
-	const char *
-		top_name; /* with @top: the top buffer becomes an instance of this name; NULL: it stays */
-	bool top;	  /* the top buffer is kept; neither @top nor @nr_buffers: all are */
+	/* with @top: the top buffer becomes an instance of this name; NULL: it stays */
+	const char *top_name;
+	bool top; /* the top buffer is kept; neither @top nor @nr_buffers: all are */
 	bool has_begin, has_end;
 	uint64_t begin_ns, end_ns; /* times that report prints */
 };

@@ -57,7 +57,7 @@ static void copy(struct splitter *s, uint64_t from, uint64_t bytes)
 }
 
 /* Write a CPU's sub-buffers: as they are, or compressed, with the number of chunks before them. */
-static void put_lane(struct splitter *s, struct lane *l)
+static void put_stream(struct splitter *s, struct split_stream *l)
 {
 	size_t chunk = (size_t)CHUNK_PAGES * l->b->layout.page_bytes,
 	       bound = ZSTD_compressBound(chunk);
@@ -100,15 +100,15 @@ static void put_lane(struct splitter *s, struct lane *l)
 	free(packed);
 }
 
-static void put_lanes(struct splitter *s, const struct dat_buffer *b)
+static void put_streams(struct splitter *s, const struct dat_buffer *b)
 {
 	uint32_t to = b->layout.page_bytes > ALIGN ? b->layout.page_bytes : ALIGN;
 
 	for (size_t i = 0; i < s->nr && !s->err; i++) {
-		if (s->lanes[i].b != b)
+		if (s->streams[i].b != b)
 			continue;
 		s->at = (s->at + to - 1) / to * to;
-		put_lane(s, &s->lanes[i]);
+		put_stream(s, &s->streams[i]);
 	}
 }
 
@@ -126,12 +126,12 @@ static void put_buffer_v6(struct splitter *s, const struct dat_buffer *b)
 		return;
 	at = s->at;
 	s->at += 16u * b->nr_cpus;
-	put_lanes(s, b);
+	put_streams(s, b);
 	for (size_t i = 0; i < s->nr; i++) {
-		if (s->lanes[i].b != b)
+		if (s->streams[i].b != b)
 			continue;
-		put_number_at(s, at, s->lanes[i].at_in_file, 8);
-		put_number_at(s, at + 8, s->lanes[i].bytes_in_file, 8);
+		put_number_at(s, at, s->streams[i].at_in_file, 8);
+		put_number_at(s, at + 8, s->streams[i].bytes_in_file, 8);
 		at += 16;
 	}
 }
@@ -221,7 +221,7 @@ static void put_buffer_option(struct splitter *s, const struct out_buffer *out, 
 	uint32_t nr = 0;
 
 	for (size_t i = 0; i < s->nr; i++)
-		nr += s->lanes[i].b == out->b && s->lanes[i].bytes;
+		nr += s->streams[i].b == out->b && s->streams[i].bytes;
 	put_option(s, DAT_BUFFER, (uint32_t)(8 + names + 8 + 20u * nr));
 	put_number(s, section, 8);
 	put(s, out->name, strlen(out->name) + 1);
@@ -229,7 +229,7 @@ static void put_buffer_option(struct splitter *s, const struct out_buffer *out, 
 	put_number(s, b->layout.page_bytes, 4);
 	put_number(s, nr, 4);
 	for (size_t i = 0; i < s->nr; i++) {
-		const struct lane *l = &s->lanes[i];
+		const struct split_stream *l = &s->streams[i];
 
 		if (l->b != out->b || !l->bytes)
 			continue;
@@ -297,7 +297,7 @@ static void put_v7(struct splitter *s)
 		of_buffers[i] =
 			begin_section(s, DAT_BUFFER, compressed ? DAT_SECTION_COMPRESSED : 0);
 		if (b)
-			put_lanes(s, b);
+			put_streams(s, b);
 		end_section(s, of_buffers[i]);
 	}
 	options = begin_section(s, DAT_DONE, 0);

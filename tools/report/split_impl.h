@@ -16,7 +16,7 @@
 #include "tools/report/split.h"
 
 /* A CPU of a buffer: its next records, and the sub-buffers of the part that is being made. */
-struct lane {
+struct split_stream {
 	struct dat_buffer *b;
 	struct dat_stream *in;
 	struct record *batch;
@@ -41,7 +41,7 @@ struct out_buffer {
 struct splitter {
 	const struct split_options *o;
 	struct dat_reader *d;
-	struct lane *lanes;
+	struct split_stream *streams;
 	size_t nr;
 	struct out_buffer *outs;
 	size_t nr_outs;	      /* 1 or more */

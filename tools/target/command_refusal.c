@@ -69,10 +69,10 @@ int command_refused(struct target *t, const char *where, const char *text, int e
 
 	snprintf(said, sizeof(said), "%s", fail_text());
 	if (!target_read(t, "error_log", &log)) {
-		bool told = tell(log.at, where, text, err);
+		bool explained = tell(log.at, where, text, err);
 
 		free(log.at);
-		if (told)
+		if (explained)
 			return err;
 	}
 	fail(-err, "%s", said);
