@@ -2,8 +2,8 @@
 /*
  * live - changes while a program runs, measured inside it.
  *
- *	live threads N		each of N pinned threads calls a leaf: `ns_per_call X ns_rdtsc Y`, the
- *				medians over the threads of the best of seven parts
+ *	live threads N		each of N pinned threads calls a leaf: `ns_per_call X ns_rdtsc Y`,
+ *				the medians over the threads of the best of seven parts
  *	live switch		writes to current_tracer while another thread calls all functions of
  *				rotate.S: `cold_ms X warm_ms Y rss_kb A functions N`
  *

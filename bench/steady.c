@@ -4,11 +4,12 @@
  *
  *	steady rate N SECONDS	N calls of a leaf a second, in pieces of 1 ms; after a delay it
  *				catches up: `calls C`
- *	steady callback N	a leaf with a callback of the program's: `off_ns X callback_ns Y rdtsc_ns Z`
+ *	steady callback N	a leaf with a callback of the program's: `off_ns X callback_ns Y
+ *				rdtsc_ns Z`
  *	steady until		calls of a leaf until a line comes on stdin; says `ready` first
  *	steady made N		N calls of a leaf, then says `ready` and waits for a line on stdin
- *	steady lap N		N calls of a leaf and a little work each, for each line on stdin: `ns X` of the
- *				thread's own CPU time
+ *	steady lap N		N calls of a leaf and a little work each, for each line on stdin:
+ *				`ns X` of the thread's own CPU time
  *
  * Built by scripts/bench, patchable.
  */

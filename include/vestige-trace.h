@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libvestige-trace: read recordings and running processes. Recordings are those of vestige and of
- * trace-cmd, and the traces of other tools that `vestige convert` reads.
+ * libvestige-trace: read recordings and running processes. Recordings are the files of vestige and
+ * of trace-cmd, and the traces of other tools that `vestige convert` reads.
  *
  *	struct vestige_trace *t = vestige_trace_open("trace.dat");
  *	const struct vestige_trace_record *r;

@@ -135,11 +135,11 @@ static int uprobe_profile_show(const struct tree_at *at, struct seq_buf *s)
 static const struct tree_row rows[] = {
 	{"dynamic_events", 0640, .scope = TREE_GLOBAL,
 	 .show = dynamic_events_show, .store = dynamic_events_store,
-	 .help = "events that are defined by a write here, of all kinds: those of kprobe_events,\n"
+	 .help = "events that are defined by a write here, of all kinds: as in kprobe_events,\n"
 		"\t  uprobe_events, f[:[<group>/][<event>]] <func-name>[%return] [<args>],\n"
 		"\t  e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>],\n"
 		"\t  t[:[<group>/][<event>]] <tracepoint> [<args>],\n"
-		"\t  and s:[synthetic/]<name> <field>[; <field>...], those of synthetic_events"},
+		"\t  and s:[synthetic/]<name> <field>[; <field>...], as in synthetic_events"},
 	{"kprobe_events", 0640, .scope = TREE_GLOBAL,
 	 .show = kprobe_events_show, .store = kprobe_events_store,
 	 .help = "Create/append/remove/show probes of the program's functions, a definition a line\n"

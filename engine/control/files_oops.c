@@ -49,7 +49,7 @@ static const struct tree_row rows[] = {
 	{"ftrace_dump_on_oops", 0644, .scope = TREE_GLOBAL,
 	 .show = ftrace_dump_on_oops_show, .word = ftrace_dump_on_oops_store,
 	 .help = "1, 2: a fatal signal is reported with registers and stack, and with all records or\n"
-		 "\t\t\t  those of the thread; 0: not. The kernel's /proc/sys/kernel/ftrace_dump_on_oops"},
+		 "\t\t\t  the thread's records; 0: not. The kernel's /proc/sys/kernel/ftrace_dump_on_oops"},
 	{"oops_file", 0644, .scope = TREE_GLOBAL,
 	 .show = oops_file_show, .word = oops_file_store,
 	 .help = "where that report goes: a path from / on, %p in it is the process's id; or stderr"},

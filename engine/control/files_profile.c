@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * function_profile_enabled, and trace_stat/. functionN has the counts of CPU N, the longest total
- * time first, in the kernel's columns (6.12). The other files are those of core/trace_stat.h. Names
+ * time first, in the kernel's columns (6.12). The other files are core/trace_stat.h's tables. Names
  * are the objects' symbols, looked up when the file is read. If the functions do not fit into the
  * answer, the last ones are left out. Normal context; nothing for fork. Tests:
  * tests/engine/fire/function_profile.

@@ -38,7 +38,7 @@ struct trace_array {
 	uint64_t max_latency_ns; /* tracing_max_latency */
 	/* greatest latency in clock units that is not reported: core/latency.h */
 	uint64_t latency_over;
-	/* options before a tracer of latencies */
+	/* options before a latency tracer */
 	uint32_t nr_contexts; /* users of context columns: core/context.h */
 	uint8_t had_overwrite, had_latency_format, keeps_overwrite;
 	/* histograms that use times: stamps are absolute while there are any */

@@ -7,7 +7,7 @@
  * the call of mcount behind the prologue (-pg). A function that calls __cyg_profile_func_enter has
  * no site and can be traced as well (cyg.c). The compiler's tables of sites are not complete (gcc
  * 12 ties the table to each file's first function, so it is lost if that function is discarded). So
- * the sites are those of the tables, plus all starts of functions by symbol or FDE that have one.
+ * the tables' sites are taken, and all starts of functions by symbol or FDE that have a site, too.
  * Each source sets bits in a map of the object's text, which gives them sorted, each once.
  *
  * The length of a site: a run of one-byte NOPs may continue into the function's own code, and a

@@ -6,7 +6,7 @@
  * listener with its callback:
  *
  *	static struct kmem_alloc_listener mine = {.call = note_alloc};
- *	err = source_listen(&kmem_allocs, &mine.link);	...	source_ignore(&kmem_allocs, &mine.link);
+ *	err = source_listen(&kmem_allocs, &mine.link); ... source_ignore(&kmem_allocs, &mine.link);
  *
  * A callback runs in any context (no libc, no lock, no errno) in the acting thread. A thread that
  * was in the source when the listener left may call it once more, so its data must stay for ever.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The power tracer: when the CPUs on which the program ran were idle, in which idle state, and
- * their frequency (sources/power.h). The words are those of the kernel's first power tracer
+ * their frequency (sources/power.h). The words are from the kernel's first power tracer
  * (2.6.33): power_start, power_end, power_frequency. In the top instance alone. fork: the child
  * goes on, with the CPUs on which it runs. Costs: nothing in the program's threads. Tests:
  * tests/engine/tracers/power.

@@ -80,8 +80,10 @@ void mangle_page(struct mangle *m, size_t at);
  * the file's bytes follow.
  */
 struct fuzz_file {
-	/* modulo 4: 1 truncate to `where`, 2 store `value` at `where`, 3 `value` bytes of a hole behind it
-	 * (from the beginning on), else none */
+	/*
+	 * modulo 4: 1 truncate to `where`, 2 store `value` at `where`, 3 `value` bytes of a hole
+	 * behind it (from the beginning on), else none
+	 */
 	uint8_t change;
 	uint8_t reserved;
 	uint16_t reads; /* the change comes before the reads-th pread(), counted from 1 */

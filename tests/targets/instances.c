@@ -5,8 +5,10 @@
  *
  *	counts THREADS ROUNDS SIGNALS TRACER	instances a b c d beside the top one, see SETS
  *	churn THREADS SECONDS_OR_ROUNDS TURNS	instances come and go TURNS times under the threads
- *	pids THREADS ROUNDS			they begin when a line comes in; each makes one more thread at its end
- *	fork THREADS ROUNDS			as counts; then a child makes ROUNDS calls of f_three, and prints `child`
+ *	pids THREADS ROUNDS			they begin when a line comes in; each makes one more
+ *						thread at its end
+ *	fork THREADS ROUNDS			as counts; then a child makes ROUNDS calls of
+ *						f_three, and prints `child`
  *
  * Prints `NAME COUNT` for each function, and `tid ID PARENT COUNT...` for each thread.
  */

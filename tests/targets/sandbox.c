@@ -6,7 +6,8 @@
  * number and ends the program with status 42.
  *
  *	prctl	by prctl()			all	by syscall(SYS_seccomp), for all threads
- *	seccomp	by syscall(SYS_seccomp)		late	the same, in a thread of which others are free
+ *	seccomp	by syscall(SYS_seccomp)		late	the same, in a thread of which others are
+ *							free
  *	syscall	by syscall(SYS_prctl)		refused	asked for three times in vain, never set
  *	many	by prctl(); then MANY threads at once, with stacks of libc's and of their own
  *	strict	nothing is left but write() and exit()

@@ -47,9 +47,10 @@ struct graph_synth_plan {
 	unsigned int threads, processes; /* thread t is of process t % processes */
 	unsigned int coroutines;	 /* stacks a process */
 	bool tails, throws, middle;	 /* middle: threads begin inside of calls */
-	bool calls_first; /* the first record on another stack or CPU is an entry: see report's leaves */
-	bool ends;	  /* all calls return at the end */
-	bool silent;	  /* a thread is on another stack for a while without a record there */
+	/* the first record on another stack or CPU is an entry: see report's leaves */
+	bool calls_first;
+	bool ends;   /* all calls return at the end */
+	bool silent; /* a thread is on another stack for a while without a record there */
 };
 
 void graph_synth_run(struct graph_synth *g, const struct graph_synth_plan *plan);

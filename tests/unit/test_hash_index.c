@@ -23,7 +23,7 @@ static void test_finds(void **state)
 	assert_non_null(keys);
 	assert_int_equal(find(&index, keys, 0), -1);
 	for (uint32_t nr = 0; nr < NR; nr++) {
-		/* neighbours, multiples of a page, and numbers that differ in the upper half alone */
+		/* neighbours, multiples of a page, numbers that differ in the upper half alone */
 		keys[nr] = nr % 3 == 0	 ? nr
 			   : nr % 3 == 1 ? nr * UINT64_C(4096)
 					 : (uint64_t)nr << 32;

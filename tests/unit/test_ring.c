@@ -80,7 +80,7 @@ static void *late_writer(void *arg)
 
 	assert_non_null(inside);
 	go_to(1);
-	/* the instance is off: who closes it waits for us, or is about to */
+	/* the instance is off: the thread that closes it waits for us, or is about to */
 	while (load_relaxed(&an_instance->running))
 		sched_yield();
 	usleep(20000);

@@ -82,7 +82,7 @@ static inline uint64_t call_tree_suspended(const struct call_tree *t, uint32_t n
  * call_tree_beneath() - make @out the tree beneath the @wanted functions; their recursive calls
  * count once.
  * call_tree_callers() - the same upside down: under a function its callers, and under these their
- * callers. All counts are those of the calls of the function at the top.
+ * callers. All counts are of the calls of the function at the top.
  * @wanted: by number of function, nr of the filter. @out: initialised, empty. Return: 0 or -ENOMEM
  * with fail() set.
  */

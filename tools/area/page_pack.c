@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* See page_pack.h. */
+/*
+ * See page_pack.h. A packer has two hash tables, of the distinct upper halves of head words and of
+ * the distinct words behind them. A table's numbers are in order of appearance, so the array of
+ * values is written as it is. page_pack_begin() empties only the slots that the last chunk used.
+ * Upper halves of calls are found without hashing, by the table of page_calls.h.
+ *
+ * A chunk may come from a damaged file: unpacking checks each length and index against the chunk,
+ * and returns an error. One thread a packer; unpacking has no state. Tests:
+ * tests/unit/reader/test_page_pack.c (random pages, damaged chunks), test_native.c.
+ */
 #include "tools/area/page_pack.h"
 
 #include <errno.h>

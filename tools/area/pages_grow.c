@@ -6,7 +6,7 @@
  * A page waits until all pages that begin before it are there: until the horizon passes it. The
  * caller sets the horizon; no later page begins before it. Then stamps are converted, by lines that
  * no later pair of clocks changes. After a turn only pages with records behind the horizon are
- * kept; of the others a checksum is. pages_take_over() compares the checksum with that of the
+ * kept; of the others a checksum is. pages_take_over() compares it with the checksum of the
  * complete source, to find out if something was read wrong: a page came too late, a pair of clocks
  * came in between, or tables changed.
  *

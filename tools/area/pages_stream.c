@@ -224,7 +224,7 @@ static void translate(struct stream *s, const struct open_page *o, const struct 
 
 /*
  * Fill in the payload of an event: the kernel's common fields replace the head word; addresses of
- * code are converted to those of a trace.dat.
+ * code are converted to a trace.dat's.
  */
 static bool take_event(const struct pages *p, struct stream *s, const struct open_page *o,
 		       const struct slot *slot, struct record *rec)

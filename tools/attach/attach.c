@@ -566,7 +566,7 @@ static int attach_now(int pid, unsigned int wait_s, struct attach_result *r)
 			   .result = r};
 	int err;
 
-	/* `PROGRAM & vestige attach $!` finds the shell's child, which has yet to execute PROGRAM */
+	/* `PROGRAM & vestige attach $!` finds the shell's child, which has not executed PROGRAM */
 	do
 		err = attach_program(&a);
 	while (err && a.is_replaced && time_ns(CLOCK_MONOTONIC) < a.until);

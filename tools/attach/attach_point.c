@@ -46,7 +46,7 @@ struct attach_points {
 
 /*
  * Exported functions that hold such a lock while they run or call back. `*`: all names that begin
- * with the text before it. Those of the first list call no code outside of libc if they are libc's.
+ * with the text before it. Functions of the first list that are libc's call no code outside of it.
  */
 static const char *const allocating[] = {
 	"malloc",   "free",	     "calloc",	       "realloc", "reallocarray",

@@ -18,8 +18,8 @@ static inline bool is_control_byte(char c)
 
 /*
  * control_plain() - Return: how many bytes of @text come before its first control character; @n if
- * there is none. Control characters are those of ASCII, and those of C1 (U+0080 to U+009F), as
- * UTF-8 or as a single byte.
+ * there is none. Control characters are ASCII's and C1's (U+0080 to U+009F), as UTF-8 or as a
+ * single byte.
  */
 size_t control_plain(const char *text, size_t n);
 

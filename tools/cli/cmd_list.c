@@ -142,8 +142,7 @@ static int list_area(struct list *l, const char *path)
 }
 
 /*
- * Functions that are never traced: those of the engine and of the vdso, PLT stubs, and names of
- * ours.
+ * Functions that are never traced: the engine's, the vdso's, PLT stubs, and names of ours.
  */
 static bool is_never_traced(const struct symbol *s)
 {

@@ -14,7 +14,7 @@
 enum name_match {
 	NAME_NO,
 	NAME_GLOB,
-	NAME_EXACT, /* the pattern is the name itself: then other functions that match are not meant */
+	NAME_EXACT, /* the pattern is the name itself: other functions that match are not meant */
 };
 
 struct name_pattern {

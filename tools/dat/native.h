@@ -33,8 +33,8 @@ struct native_tail {
 	uint64_t magic;
 	uint16_t major, minor;
 	uint32_t tail_bytes;
-	uint64_t
-		file_bytes; /* of the whole file with this tail: detects appended or missing bytes */
+	/* of the whole file with this tail: detects appended or missing bytes */
+	uint64_t file_bytes;
 	uint64_t chunks_offset; /* the first chunk */
 	uint64_t tables_offset; /* a frame of zstd; the last chunk ends there */
 	uint64_t tables_packed; /* its size */

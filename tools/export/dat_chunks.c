@@ -56,7 +56,7 @@ struct packer {
 };
 
 struct chunks {
-	struct place to, apart; /* apart: those of apart_tag, with has_apart */
+	struct place to, apart; /* apart: for records of apart_tag, with has_apart */
 	bool has_apart;
 	uint32_t apart_tag;
 	int level;

@@ -42,7 +42,7 @@ struct encoder {
 	struct calls *calls;
 	struct last_entry *last; /* a CPU each */
 	uint64_t *lost;		 /* not reported yet, a CPU each */
-	/* of the current run: its CPU's entries of the arrays above, and the fields of all its events */
+	/* of the current run: its CPU's entries of the arrays above, and all its events' fields */
 	struct last_entry *run_last;
 	uint64_t *run_lost;
 	struct subbuf_writer *page;

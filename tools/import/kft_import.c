@@ -55,7 +55,8 @@ static int read_log(struct import_text *in, struct import *im, uint64_t *end_us)
 	if (log.nr_runs > 1)
 		note("the log has %u runs: their calls are put together", log.nr_runs);
 	if (kft_log_filtered(&log))
-		note("the log's filters have left out calls: times of functions may hold those of "
+		note("the log's filters have left out calls: times of functions may include times "
+		     "of "
 		     "others");
 	if (log.skipped)
 		note("%llu lines behind the first call are no calls: skipped",

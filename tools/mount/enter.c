@@ -2,11 +2,11 @@
 /*
  * See enter.h. In the namespace these are mounted:
  *
- *	our tree	over the real tracefs: libtracefs finds the folder by its line in /proc/mounts,
- *			and a FUSE mount cannot have the type tracefs
+ *	our tree	over the real tracefs: libtracefs finds the folder by its line in
+ *			/proc/mounts, and a FUSE mount cannot have the type tracefs
  *	TARGET_KALLSYMS	over /proc/kallsyms, from which readers take names
- *	plain files	over the sysctls that clients write, so the kernel's do not change; over those
- *			that the process has, too, the process's files
+ *	plain files	over the sysctls that clients write, so the kernel's do not change; over
+ *			those that the process has, too, the process's files
  *
  * All files are on a tmpfs of the namespace, so nothing is left behind. Tests: tests/tracefs/.
  */

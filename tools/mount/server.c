@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The FUSE server: paths to targets and their files, and the calls of the kernel to those of
- * file.h.
+ * The FUSE server: finds the target and file of a path, and passes the kernel's calls to file.h.
  *
  * The kernel caches names for a second and nothing else. Attributes are requested each time, so a
  * removed file is not found by its cached name, and failed lookups are not cached. Files are

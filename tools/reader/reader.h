@@ -296,9 +296,9 @@ struct reader {
 	/* Of a trace.dat: the name of its buffer, "" the top one. Borrowed; NULL is "". */
 	const char *buffer;
 	/*
-	 * A trace.dat's other buffers, of the same time: those of `record -k` and of instances.
-	 * They have no tables of their own, and are closed with this reader. reader_join() makes
-	 * one reader of all.
+	 * A trace.dat's other buffers, of the same time: the kernel's (`record -k`), and the
+	 * instances'. They have no tables of their own, and are closed with this reader.
+	 * reader_join() makes one reader of all.
 	 */
 	struct reader **further;
 	unsigned int nr_further;

@@ -31,8 +31,8 @@ struct launch {
 	sigset_t mask;		/* signal mask of the program */
 	/* the program's actions for signals that `record` ignores, from launch_find() */
 	struct sigaction ignored[LAUNCH_NR_IGNORED];
-	uint64_t
-		ready; /* bytes from its entry point to engine_ready() of its own engine; 0: it has none */
+	/* bytes from its entry point to engine_ready() of its own engine; 0: it has none */
+	uint64_t ready;
 	/* VESTIGE_UNMODIFIED, see LAUNCH_THIS_PROCESS; NULL: as it is in the environment */
 	const char *unmodified;
 	bool silent;   /* its standard streams are /dev/null */

@@ -25,7 +25,7 @@ struct record_options {
 	uint64_t budget;      /* percent of a thread's time; 0: no guard */
 	int file_version;
 	bool unmodified; /* trace functions that were built without a flag, too */
-	bool built_only; /* never trace them; if neither is set: only if the program has no others */
+	bool built_only; /* never trace them; neither is set: only if the program has no others */
 	bool libcall;	 /* calls of the program's objects into others */
 	bool no_native;
 	bool native;	 /* the output is the native form */

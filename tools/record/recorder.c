@@ -34,7 +34,7 @@
 #define OFTEN_NS	(600000 * NS_PER_MS)
 #define META_EVERY_NS	(1000 * NS_PER_MS)
 #define LINGER_NS	(2000 * NS_PER_MS)
-#define SETTLED_NS	(50 * NS_PER_MS) /* the resolution of the folder's mtime is finer than this */
+#define SETTLED_NS	(50 * NS_PER_MS) /* the resolution of the folder's mtime is finer */
 #define LET_GO_EVERY_NS (100 * NS_PER_MS)
 #define MANY_MEMBERS	64 /* with more members, ended ones are released early */
 #define VERY_MANY	300

@@ -24,8 +24,8 @@ struct recorder_summary {
 	unsigned int nr_members;
 	uint64_t nr_functions; /* traceable functions, the most of a member */
 	uint64_t nr_enabled;   /* of those, switched on, the most of a member */
-	uint64_t
-		nr_wrapped; /* of nr_functions, those that function_graph can follow, the most of a member */
+	/* of nr_functions, those that function_graph can follow, the most of a member */
+	uint64_t nr_wrapped;
 	uint64_t untraced_calls;
 	struct meta_losses losses;
 	char refused[256];     /* first filter without a match in a program that has functions */
@@ -79,8 +79,7 @@ void recorder_turns(struct recorder *r,
 
 /*
  * recorder_finish() - the last drain, with the pages that are still owned, and the last tables.
- * Areas are removed from the folder, except those of live processes in `processes`, which are
- * restored.
+ * Areas are removed from the folder. Areas of live processes in `processes` stay and are restored.
  */
 void recorder_finish(struct recorder *r, struct recorder_summary *sum);
 

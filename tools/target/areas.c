@@ -276,9 +276,9 @@ void areas_report(void (*say)(const char *line))
 	else
 		snprintf(line, sizeof(line),
 			 "no traced process of yours is in " SHM_DIR "/" SHM_PREFIX
-			 "%u. Those of other "
-			 "users are shown by root's mount, those with another VESTIGE_DIR by a "
-			 "mount "
+			 "%u. Processes of other "
+			 "users are shown by root's mount, processes with another VESTIGE_DIR by "
+			 "a mount "
 			 "with the same",
 			 geteuid());
 	say(line);

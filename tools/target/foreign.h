@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traced processes with another root or in another PID namespace, usually those of containers. */
+/* Traced processes with another root or in another PID namespace, usually in containers. */
 #ifndef VESTIGE_TOOLS_FOREIGN_H
 #define VESTIGE_TOOLS_FOREIGN_H
 

@@ -19,9 +19,9 @@ bool hist_file_has_since(const struct image *t, const char *trigger, uint64_t si
 
 /*
  * hist_file_print() - print the sum of the processes' counts, live or dead: entries with the same
- * keys are added. For one process, addresses are the process's own. For several they are those of a
- * trace.dat, which are the same in all processes. Return: 0, also when no process has an entry;
- * -errno with fail() set: ENOENT: no process has such an event.
+ * keys are added. For one process, addresses are the process's own. For several they are
+ * converted to a trace.dat's, which are the same in all processes. Return: 0, also when no process
+ * has an entry; -errno with fail() set: ENOENT: no process has such an event.
  */
 int hist_file_print(struct image *const *targets, unsigned int nr, const char *file, struct out *o);
 

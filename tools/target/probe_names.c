@@ -38,9 +38,9 @@ struct parts {
 struct line {
 	struct word words[MAX_WORDS];
 	size_t nr;
-	uint64_t
-		address; /* the probe's address, which replaces its second word; 0: the word stays */
-	bool inside;	 /* not where the function begins */
+	/* the probe's address, which replaces its second word; 0: the word stays */
+	uint64_t address;
+	bool inside; /* not where the function begins */
 	bool is_tracepoint;
 	struct variables *v;
 	bool has_all; /* `$arg*` was there */

@@ -4,7 +4,7 @@
  * has a form of its own: a stack has a line for each frame, the others have no name.
  *
  * libtraceevent trusts a record to match its format. So it gets a copy of the record with zeros
- * behind it, and only if all fields, those of variable length too, lie inside the record.
+ * behind it, and only if all fields, also fields of variable length, lie inside the record.
  * Tests: tests/unit/test_text.c, test_dat_clients.c (the kernel's files against trace-cmd).
  */
 #include "tools/text/event_text.h"

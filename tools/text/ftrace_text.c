@@ -216,7 +216,7 @@ static const struct {
 	const char *tracer;
 	void (*put)(const struct reader *r, struct out *o, const struct tep_event *ev,
 		    const char *data);
-	const char *titles; /* NULL: those of all */
+	const char *titles; /* NULL: the common titles */
 } forms[] = {
 	{"branch", "branch", put_branch,
 	 "#           TASK-PID    CPU#    TIMESTAMP  CORRECT  FUNC:FILE:LINE\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forms of a record other than the default one: those of the options raw, hex, bin and fields, and
- * of latency-format, which has other columns before the text.
+ * Forms of a record other than the default one, for the options raw, hex, bin and fields, and for
+ * latency-format, which has other columns before the text.
  */
 #ifndef VESTIGE_TOOLS_TRACE_FORMS_H
 #define VESTIGE_TOOLS_TRACE_FORMS_H

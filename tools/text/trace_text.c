@@ -133,7 +133,7 @@ void trace_text_pipe(struct trace_text *t)
 	t->annotate = false;
 }
 
-/* The lines over the columns; those of record-tgid are ten wider. */
+/* The lines over the columns; with record-tgid they are ten characters wider. */
 static void put_titles(struct trace_text *t)
 {
 	static const char *const art[] = {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See function_sums.h. Tests: tests/cli/test_view.py. */
+/*
+ * See function_sums.h. A call is counted when it ends. Only the outermost open call of a function
+ * adds to its total, so that recursion does not count twice. span_walk.h cuts calls off at the ends
+ * of the range.
+ */
 #include "tools/view/function_sums.h"
 
 #include <errno.h>

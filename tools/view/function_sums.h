@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Times of functions in a range of a recording. */
+/*
+ * Times of functions in a range of a recording: what the page's table of functions shows for the
+ * range that is selected. The columns are only read. Costs one walk over the calls of the range
+ * and c->nr_names entries. Tests: tests/cli/test_view.py.
+ */
 #ifndef VESTIGE_TOOLS_FUNCTION_SUMS_H
 #define VESTIGE_TOOLS_FUNCTION_SUMS_H
 

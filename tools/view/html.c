@@ -2,7 +2,7 @@
 /*
  * See html.h. The page has one script, and the Content-Security-Policy names its hash. The
  * recording is JSON data without any literal `<`, so no name in it can end the element. The shapes
- * are those of tools/view/web/src/local.ts. Tests: tests/cli/test_view.py.
+ * of the JSON are defined in tools/view/web/src/local.ts. Tests: tests/cli/test_view.py.
  */
 #include "tools/view/html.h"
 

@@ -2,7 +2,7 @@
 /*
  * Memory within 2 GiB of a text. It tries addresses with MAP_FIXED_NOREPLACE instead of reading
  * /proc/self/maps, which may not exist: first below the object (above a program is its heap), in
- * growing steps. Constructor context. Tests: tests/engine/hooks.
+ * growing steps. Tests: tests/engine/hooks.
  */
 #include "engine/hook/text/near_map.h"
 

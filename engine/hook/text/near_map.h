@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Memory near a text, for the slots, islands and redirects to which its sites lead. Constructor and
+ * control context. The caller owns the memory; a fork's child has it, too. No state.
+ */
 #ifndef VESTIGE_HOOK_TEXT_NEAR_MAP_H
 #define VESTIGE_HOOK_TEXT_NEAR_MAP_H
 

@@ -3,7 +3,7 @@
  * See text_island.h.
  *
  *	 0	lea -128(%rsp), %rsp		below the red zone
- *	 5	call *48(%rip)			hook_text, which finds the place by its return address
+ *	 5	call *48(%rip)			hook_text finds the place by its return address
  *	11	lea 128(%rsp), %rsp
  *	19	the instruction, moved
  *		jmp				behind it

@@ -4,7 +4,8 @@
  * `done` and the longest time in us by its own clock, then the id of the thread:
  *
  *	hold MS		a thread holds big_lock for MS, among thousands of short holds by others
- *	overlap MS	one thread holds a lock for MS; another one its own for half of that, within it
+ *	overlap MS	one thread holds a lock for MS; another one its own for half of that, within
+ *			it
  *	wait MS		a thread holds big_lock for MS while another one waits for it
  *	made MS		holds a lock in the middle of a block of memory that make_lock() gets
  *	sorts MS	each sort of lock once, each 1 ms longer than the one before, from MS on

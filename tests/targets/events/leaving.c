@@ -148,7 +148,8 @@ static int by_itself(void)
 }
 
 /*
- * While the first one of the program's own runs, who synchronizes waits for it: at any instruction.
+ * While the first one of the program's own runs, a thread that synchronizes waits for it: at any
+ * instruction.
  */
 static unsigned long at_step, steps;
 static int probe_ran, freed_early;

@@ -9,7 +9,8 @@
  *	work MS		a work item takes MS, then a handler that interrupts it
  *	leave MS	a handler runs for MS and leaves by siglongjmp()
  *	inside MS	a handler that blocks more, waits MS, and returns
- *	wait MS		SIGUSR1 is blocked except while sigsuspend() waits: most of the time, until an alarm
+ *	wait MS		SIGUSR1 is blocked except while sigsuspend() waits: most of the time, until
+ *			an alarm
  *	accept MS	the same with sigtimedwait()
  *	both MS		a mask for MS; a lock covers its end and as much time after it
  *	block, open	SIGUSR1 is blocked, or not, from now on

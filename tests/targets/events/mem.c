@@ -4,13 +4,15 @@
  *
  *	go		each function once or more; says how many kmalloc and kfree that makes;
  *			with a word behind it, without pvalloc() and what else is only glibc's
- *	load FLAGS	dlopen() of ./mem_lib.so, whose constructor allocates, lazily ('l'), at once, or
- *			with its own functions first ('d');
- *			and what it does when it is called
+ *	load FLAGS	dlopen() of ./mem_lib.so, whose constructor allocates, lazily ('l'), at
+ *			once, or with its own functions first ('d'); and what it does when it is
+ *			called
  *	unload		dlclose()
  *	words		a sum of all words by which the objects but the engine call each other
- *	storm N		N thousand pairs in each of 4 threads, a handler allocating nothing meanwhile
- *	churn N		N times dlopen(), a call and dlclose() in each of two threads, two others allocate
+ *	storm N		N thousand pairs in each of 4 threads, a handler allocating nothing
+ *			meanwhile
+ *	churn N		N times dlopen(), a call and dlclose() in each of two threads, two others
+ *			allocate
  *	fork		the same as go in a child
  */
 #define _GNU_SOURCE

@@ -6,11 +6,13 @@
  *	abba		two threads, two static mutexes
  *	three		three threads, three mutexes of one allocation each, in a circle
  *	philosophers	five threads, five forks of one array: one line initialises all
- *	boxes		two boxes with two mutexes each: one is locked in one order, one in the other
- *	wrapped		two sorts of locks in both orders, each of four locks in one: the program has functions
- *			of its own that initialise and take a lock
+ *	boxes		two boxes with two mutexes each: one is locked in one order, one in the
+ *			other
+ *	wrapped		two sorts of locks in both orders, each of four locks in one: the program
+ *			has functions of its own that initialise and take a lock
  *	found		the same, with locks that a constant initialises
- *	kept		one sort of lock, in one order of the locks, of a function that makes and takes them
+ *	kept		one sort of lock, in one order of the locks, of a function that makes and
+ *			takes them
  *	try		ordered as it should be, and with trylock and timedlock against it
  *	readers		readers of two rwlocks in both orders, one reader within itself
  *	readwrite	the same where each waits for a writer's lock

@@ -5,7 +5,8 @@
  *
  *	struct written *w = written_new();	a stack's log; written_here(w) makes it the thread's
  *	written_enter("f") ... written_leave()	at the begin and the end of a body, or ENTERED(f)
- *	written_tail()				the call that follows is a tail call of this function
+ *	written_tail()				the call that follows is a tail call of this
+ *						function
  *	written_depth(), written_cut(depth)	before setjmp, and behind it when it came back
  *	written_print()				all logs, for the test
  *

@@ -5,7 +5,8 @@
  *	split		the first thread: 90 ms in heavy(), 30 ms in light(), 20 calls deep
  *	threads		8 threads at once, each 30 ms in heavy(), then they end
  *	bare		30 ms in heavy(), called by a function that no table describes
- *	blocked		30 ms in heavy() with all signals blocked; N: signals that sigtimedwait() got
+ *	blocked		30 ms in heavy() with all signals blocked; N: signals that sigtimedwait()
+ *			got
  *	waits		calls that wait, beside a thread that spends time; N: how many got EINTR
  *	handler		its own handler of SIGURG, raised three times; N: how often it was called
  *	fork		a child does `split`; N: its exit status
