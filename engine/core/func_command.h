@@ -22,9 +22,9 @@ struct func_command {
 	const char *name; /* without blanks and colons */
 	uint8_t once;	  /* it acts only once, whatever the count is */
 	/*
-	 * Find what @text, behind `name:`, means in the instance. *@used: its bytes; *@id: the id of
-	 * an event, which is listed with the command; 0: none. Return: the object; NULL: there is
-	 * none. find NULL: the command acts on the instance itself.
+	 * Find what @text, behind `name:`, means in the instance. *@used: its bytes; *@id: the id
+	 * of an event, which is listed with the command; 0: none. Return: the object; NULL: there
+	 * is none. find NULL: the command acts on the instance itself.
 	 */
 	void *(*find)(struct trace_array *tr, const char *text, size_t n, size_t *used,
 		      uint16_t *id);

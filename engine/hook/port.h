@@ -54,8 +54,8 @@
  *	arch_signal_copy(), arch_signal_run() - go on with a copy on another stack;
  *	arch_guarded(), arch_guard_leave() - go back from a fault; arch_is_behind_call().
  * arch_access.h
- *	An instruction that faulted on memory: arch_access_do() - do it on other memory with the same
- *	contents; arch_access_recover(), arch_access_get_word(), arch_access_start(),
+ *	An instruction that faulted on memory: arch_access_do() - do it on other memory with the
+ *	same contents; arch_access_recover(), arch_access_get_word(), arch_access_start(),
  *	arch_access_fork(). Of this cpu alone, below them: arch_operand.h; arch_access_run(),
  *	arch_access_get(), arch_access_put().
  * arch_cpuid.h
@@ -100,13 +100,13 @@
  * object/<cpu>/: for the engine and the tools.
  *
  * insn.h
- *	insn_decode() - length, target and operands of an instruction; insn_move() - the same one for
- *	another address; insn_goes_on(), insn_has_target().
+ *	insn_decode() - length, target and operands of an instruction; insn_move() - the same one
+ *	for another address; insn_goes_on(), insn_has_target().
  * entries_impl.h
  *	entries_find_ways() - jumps that lead among a function's first instructions.
  * return_slot.h
- *	return_slot_begin(), return_slot_look(): where the return address is, from one instruction to
- *	the next.
+ *	return_slot_begin(), return_slot_look(): where the return address is, from one instruction
+ *	to the next.
  *
  * All entry points keep every register that the function's caller may count on: the registers of
  * arguments and results, the scratch registers of the calling convention, and all vector state.

@@ -3,11 +3,11 @@
  * Ways in which a program ends or executes another one: `ends HOW`. The trace must have all calls
  * up to then.
  *
- *	return, exit, _exit, raw (the system call), abort, segv, kill, thread (main's thread leaves by
- *	pthread_exit), fork (the child calls, too), exec (of itself as `return`), close (all
- *	descriptors), chdir (and umask), env (without an environment), hold (say `ready`, end when the
- *	input does), headless (the same in another thread, when main's has ended), instances (exec as
- *	`return`, with two instances of which `full` has 500 calls)
+ *	return, exit, _exit, raw (the system call), abort, segv, kill, thread (main's thread
+ *	leaves by pthread_exit), fork (the child calls, too), exec (of itself as `return`), close
+ *	(all descriptors), chdir (and umask), env (without an environment), hold (say `ready`,
+ *	end when the input does), headless (the same in another thread, when main's has ended),
+ *	instances (exec as `return`, with two instances of which `full` has 500 calls)
  */
 #include <pthread.h>
 #include <signal.h>

@@ -7,7 +7,8 @@
  *	go		every function, nothing is contended
  *	contend		a thread of its own waits once for a lock of each sort
  *	kinds		what recursive, error checking, robust and timed locks return
- *	cancel		a thread is cancelled while it waits for a condition, which takes the mutex again
+ *	cancel		a thread is cancelled while it waits for a condition, which takes the
+ *			mutex again
  *	storm N		N thousand times one mutex in 4 threads, which must count right, under
  *			signals whose handler has a lock of its own
  */
