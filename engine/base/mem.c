@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "engine/base/text.h"
+
 #define HIDDEN __attribute__((visibility("hidden")))
 
 HIDDEN void *memcpy(void *restrict to, const void *restrict from, size_t n)
@@ -97,9 +99,14 @@ int str_starts(const char *s, const char *prefix)
 
 uint32_t str_hash(const char *s)
 {
+	return str_hash_n(s, SIZE_MAX);
+}
+
+uint32_t str_hash_n(const char *s, size_t n)
+{
 	uint32_t h = 5381;
 
-	while (*s)
+	while (n-- && *s)
 		h = h * 33 + (uint8_t)*s++;
 	return h;
 }
@@ -114,17 +121,6 @@ size_t str_copy(char *to, size_t bytes, const char *from)
 	}
 	to[n] = 0;
 	return n;
-}
-
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 16;
 }
 
 int str_to_u64(const char *s, size_t n, uint64_t *out)
@@ -146,7 +142,7 @@ int str_to_u64(const char *s, size_t n, uint64_t *out)
 	if (!n)
 		return -EINVAL;
 	for (; n--; s++) {
-		unsigned int d = (unsigned int)digit_of(*s);
+		unsigned int d = hex_digit(*s);
 
 		if (d >= base)
 			return -EINVAL;

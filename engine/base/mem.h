@@ -22,6 +22,8 @@ int str_starts(const char *s, const char *prefix);
 
 /* The hash of a string that DT_GNU_HASH uses. */
 uint32_t str_hash(const char *s);
+/* The same of the first @n bytes, if the string has as many. */
+uint32_t str_hash_n(const char *s, size_t n);
 
 /*
  * str_copy() - copy @from, cut to @bytes - 1, NUL-terminated.

@@ -206,6 +206,7 @@ static int main_has_ended(uint32_t *status)
 {
 	char text[1024];
 	long n = thread_list_main("stat", text, sizeof(text)), at;
+	uint64_t v;
 
 	for (at = n; at > 0 && text[at - 1] != ')'; at--)
 		;
@@ -213,8 +214,8 @@ static int main_has_ended(uint32_t *status)
 		return 0;
 	for (at = n; at > 0 && text[at - 1] != ' '; at--)
 		;
-	for (*status = 0; at < n && is_digit(text[at]); at++)
-		*status = *status * 10 + (uint32_t)(text[at] - '0');
+	text_decimal(text + at, (size_t)(n - at), &v);
+	*status = (uint32_t)v;
 	return 1;
 }
 

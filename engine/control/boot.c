@@ -28,6 +28,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/control/agent.h"
 #include "engine/control/boot.h"
 #include "engine/control/boot_events.h"
@@ -91,15 +92,16 @@ static uint32_t count_cpus(void)
 	uint64_t mask[128] = {0};
 	int fd = sys_open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC, 0);
 	long n = fd < 0 ? fd : sys_read(fd, text, sizeof(text));
-	uint32_t last = 0, i;
+	uint64_t last = 0, number;
+	size_t at, digits;
+	uint32_t i;
 
 	if (fd >= 0)
 		sys_close(fd);
-	for (i = 0; n > 0 && i < (uint32_t)n; i++) {
-		if (text[i] >= '0' && text[i] <= '9')
-			last = last * 10 + (uint32_t)(text[i] - '0');
-		else if (text[i] != '\n')
-			last = 0;
+	for (at = 0; n > 0 && at < (size_t)n; at += digits + 1) {
+		digits = text_decimal(text + at, (size_t)n - at, &number);
+		if (digits)
+			last = number;
 	}
 	if (n <= 0) {
 		arch_syscall(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
@@ -107,7 +109,7 @@ static uint32_t count_cpus(void)
 			if (bitmap_has(mask, i))
 				last = i;
 	}
-	return last < 8191 ? last + 1 : 8192;
+	return last < 8191 ? (uint32_t)last + 1 : 8192;
 }
 
 /* The pages of one CPU: trace_buf_size must be known before the area is made. */

@@ -21,22 +21,13 @@ struct writing {
 	size_t bytes;
 };
 
-/* The value of a hexadecimal digit; 16: it is none. */
-static uint32_t digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (uint32_t)(c - '0');
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : 16;
-}
-
 static void decode(struct seq_buf *s, const char *text, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		uint32_t high = text[i] == '%' && i + 2 < n ? digit(text[i + 1]) : 16;
-		uint32_t low = high < 16 ? digit(text[i + 2]) : 16;
+		uint32_t high = text[i] == '%' && i + 2 < n ? hex_digit(text[i + 1]) : 16;
+		uint32_t low = high < 16 ? hex_digit(text[i + 2]) : 16;
 
 		seq_putc(s, low < 16 ? (char)(high << 4 | low) : text[i]);
 		i += low < 16 ? 2 : 0;

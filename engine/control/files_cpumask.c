@@ -9,16 +9,10 @@
 
 #include "engine/base/bitmap.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/control/tree.h"
 #include "engine/process/area.h"
 #include "engine/core/trace_array.h"
-
-static int digit(char c)
-{
-	return c >= '0' && c <= '9'		    ? c - '0'
-	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-						    : -1;
-}
 
 static int is_on(const struct ring *r, uint32_t cpu)
 {
@@ -49,14 +43,14 @@ static int parse(const char *text, size_t n, uint64_t *on)
 	if (!n)
 		return -EINVAL;
 	while (n-- > 0) {
-		int v = digit(text[n]);
+		uint32_t v = hex_digit(text[n]);
 
 		if (text[n] == ',' && in_group) {
 			cpu += (8 - in_group) * 4;
 			in_group = 0;
 			continue;
 		}
-		if (v < 0)
+		if (v == 16)
 			return -EINVAL;
 		if (in_group++ == 8)
 			return -EOVERFLOW;

@@ -68,14 +68,15 @@ const struct tree_row *tree_row_next(const struct tree_row *row)
 /* Split `per_cpu/cpuN/REST`. Return: REST; NULL: the process has no such CPU. */
 static const char *split_cpu(const char *path, uint32_t *cpu)
 {
-	uint32_t n = 0, digits;
+	size_t digits;
+	uint64_t n;
 
 	path += strlen(PER_CPU);
-	for (digits = 0; *path >= '0' && *path <= '9' && digits < 5; path++, digits++)
-		n = n * 10 + (uint32_t)(*path - '0');
+	digits = text_decimal(path, 5, &n);
+	path += digits;
 	if (!digits || (*path && *path != '/') || !area || n >= area->nr_cpus)
 		return NULL;
-	*cpu = n;
+	*cpu = (uint32_t)n;
 	return path;
 }
 

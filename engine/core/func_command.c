@@ -325,7 +325,7 @@ static const struct func_command *find_command(const char *name, size_t n)
 	const struct func_command *const *c;
 
 	REGISTRY_EACH (vestige_func_commands, c)
-		if (strlen((*c)->name) == n && !memcmp((*c)->name, name, n))
+		if (text_is(name, n, (*c)->name))
 			return *c;
 	return NULL;
 }

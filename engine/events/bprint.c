@@ -20,6 +20,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/process/area.h"
 #include "engine/core/ftrace_formats.h"
 #include "engine/ring/ring_write.h"
@@ -58,30 +59,20 @@ static const struct bprint_format unfit;
 
 uint64_t bprint_number(const char *text)
 {
-	uint64_t v = UINT64_C(0xcbf29ce484222325);
+	uint64_t v = HASH_BYTES_BEGIN;
 
 	for (; *text; text++)
-		v = (v ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+		v = hash_byte(v, (uint8_t)*text);
 	v = hash_u64(v ^ v >> 32);
 	v >>= 5;
 	return v ? v : 1;
 }
 
-static const char *parse_number(const char *p, uint32_t *v)
-{
-	for (*v = 0; *p >= '0' && *p <= '9' && *v <= MAX_NUMBER; p++)
-		*v = *v * 10 + (uint32_t)(*p - '0');
-	return p;
-}
-
-static int is_word(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Parse a width or a precision. Return: what follows it; NULL: it is too large. */
 static const char *parse_size(struct bprint_format *f, const char *p, uint32_t *v)
 {
+	uint64_t number;
+
 	if (*p == '*') {
 		*v = LIMIT_GIVEN;
 		if (f->nr_args == MAX_ARGS)
@@ -89,9 +80,10 @@ static const char *parse_size(struct bprint_format *f, const char *p, uint32_t *
 		f->args[f->nr_args++] = (struct arg){ARG_STAR, 0};
 		return p + 1;
 	}
-	p = parse_number(p, v);
-	if (*v > MAX_NUMBER)
+	p += text_decimal(p, SIZE_MAX, &number);
+	if (number > MAX_NUMBER)
 		return NULL;
+	*v = (uint32_t)number;
 	f->most += (uint16_t)*v;
 	return p;
 }
@@ -134,7 +126,7 @@ static const char *parse_conversion(struct bprint_format *f, const char *p)
 		break;
 	case 'p':
 		/* printf() does not have the kernel's extensions of %p */
-		if (p != begin || is_word(p[1]))
+		if (p != begin || is_alnum(p[1]))
 			return NULL;
 		kind = ARG_LONG;
 		f->most += 18;

@@ -20,24 +20,6 @@ struct record {
 	uint8_t at[RING_MAX_RECORD];
 };
 
-static int is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
-/* Skip the word at the beginning. Return: its bytes. */
-static size_t take_word(struct word *r)
-{
-	size_t n = 0;
-
-	while (n < r->n && is_word(r->at[n]))
-		n++;
-	r->at += n;
-	r->n -= n;
-	return n;
-}
-
 static int is_dynamic(const struct event_field *f)
 {
 	return f->filter_type == FILTER_DYN_STRING || f->filter_type == FILTER_RDYN_STRING;
@@ -108,17 +90,14 @@ static int take_text(struct word *rest, struct record *r, const struct event_fie
 static int take_number(struct word *rest, struct record *r, const struct event_field *f)
 {
 	int minus = *rest->at == '-';
-	const char *digits;
+	struct word digits;
 	uint64_t v;
-	size_t n;
 
 	if (is_string(f) || f->size > sizeof(v))
 		return -EINVAL;
-	rest->at += minus;
-	rest->n -= (size_t)minus;
-	digits = rest->at;
-	n = take_word(rest);
-	if (!n || str_to_u64(digits, n, &v))
+	*rest = word_behind(*rest, (size_t)minus);
+	digits = word_take_name(rest);
+	if (!digits.n || str_to_u64(digits.at, digits.n, &v))
 		return -EINVAL;
 	v = minus ? 0 - v : v;
 	memcpy(r->at + f->offset, &v, f->size);
@@ -129,10 +108,9 @@ static int take_number(struct word *rest, struct record *r, const struct event_f
 static int take_field(const struct event *e, struct word *rest, struct record *r)
 {
 	const struct event_field *f;
-	const char *name = rest->at;
-	size_t n = take_word(rest);
+	struct word name = word_take_name(rest);
 
-	f = event_field(e, name, n);
+	f = event_field(e, name.at, name.n);
 	if (!f)
 		return -ENOENT;
 	*rest = word_skip_blanks(*rest);
@@ -145,7 +123,7 @@ static int take_field(const struct event *e, struct word *rest, struct record *r
 		return -EINVAL;
 	if (*rest->at == '"' || *rest->at == '\'')
 		return take_text(rest, r, f);
-	if (*rest->at == '-' || (*rest->at >= '0' && *rest->at <= '9'))
+	if (*rest->at == '-' || is_digit(*rest->at))
 		return take_number(rest, r, f);
 	return -EINVAL;
 }

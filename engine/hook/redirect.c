@@ -19,6 +19,7 @@
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
+#include "engine/base/text.h"
 #include "engine/core/function.h"
 #include "engine/core/text_patch.h"
 #include "engine/core/unwind.h"
@@ -38,13 +39,13 @@ static const char *chosen;
  */
 static const char *of_this_process(const char *names)
 {
-	uint32_t pid = 0;
+	uint64_t pid;
 
 	if (!str_starts(names, "pid:"))
 		return names;
-	for (names += 4; *names >= '0' && *names <= '9'; names++)
-		pid = 10 * pid + (uint32_t)(*names - '0');
-	return *names == ',' && pid == (uint32_t)sys_getpid() ? names + 1 : NULL;
+	names += 4;
+	names += text_decimal(names, SIZE_MAX, &pid);
+	return *names == ',' && pid == (uint64_t)sys_getpid() ? names + 1 : NULL;
 }
 
 void redirect_choose(const char *names)

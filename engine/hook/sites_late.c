@@ -25,7 +25,6 @@
 
 #define BLOCK_BYTES  65536u
 #define ISLAND_BYTES 16u
-#define ISLAND_BITS  UINT64_C(0xffff) /* bits of an island in `taken` */
 #define REACH	     UINT64_C(0x7fff0000)
 #define LOWEST	     UINT64_C(0x20000)
 #define MAX_TRIES    256u /* addresses that are tried for a new block */
@@ -42,37 +41,19 @@ struct late_block {
 #define FIRST (sizeof(struct late_block))
 #define LAST  (BLOCK_BYTES - ISLAND_ROWS_BYTES)
 
-/* The bits of `taken` for an island at offset @in of the block. */
-static uint64_t taken_bits(const struct late_block *b, uint64_t in)
-{
-	uint64_t bits = b->taken[in / 64] >> in % 64;
-
-	if (in % 64 > 64 - ISLAND_BYTES)
-		bits |= b->taken[in / 64 + 1] << (64 - in % 64);
-	return bits & ISLAND_BITS;
-}
-
 static int is_taken(const struct late_block *b, uint64_t at)
 {
 	uint64_t in = at - (uint64_t)b;
 
-	return in < FIRST || in + ISLAND_BYTES > LAST || taken_bits(b, in);
+	return in < FIRST || in + ISLAND_BYTES > LAST || bitmap_run(b->taken, in, ISLAND_BYTES);
 }
 
 static void mark(struct late_block *b, uint64_t at, int taken)
 {
-	uint64_t in = at - (uint64_t)b, low = ISLAND_BITS << in % 64, high = 0;
+	uint64_t in = at - (uint64_t)b;
 
 	b = text_at(b);
-	if (in % 64 > 64 - ISLAND_BYTES)
-		high = ISLAND_BITS >> (64 - in % 64);
-	if (taken) {
-		b->taken[in / 64] |= low;
-		b->taken[in / 64 + 1] |= high;
-	} else {
-		b->taken[in / 64] &= ~low;
-		b->taken[in / 64 + 1] &= ~high;
-	}
+	bitmap_put_run(b->taken, in, ISLAND_BYTES, taken);
 }
 
 static struct late_block *block_of(const struct sites *s, uint64_t at)

@@ -18,6 +18,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
+#include "engine/base/text.h"
 #include "engine/process/area_dead.h"
 #include "engine/ring/ring.h"
 
@@ -32,7 +33,6 @@ int area_read_stat(const char *path, struct proc_stat *stat)
 	char text[1024];
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	long n = fd < 0 ? fd : sys_read(fd, text, sizeof(text));
-	uint64_t *number = NULL;
 	int field = 2;
 	long i;
 
@@ -46,13 +46,11 @@ int area_read_stat(const char *path, struct proc_stat *stat)
 	for (; i < n; i++) {
 		if (text[i] == ' ') {
 			field++;
-			number = field == 20   ? &stat->nr_threads
-				 : field == 22 ? &stat->start_time
-					       : NULL;
+			if (field == 20 || field == 22)
+				text_decimal(text + i + 1, (size_t)(n - i - 1),
+					     field == 20 ? &stat->nr_threads : &stat->start_time);
 		} else if (field == 3) {
 			stat->state = text[i];
-		} else if (number && text[i] >= '0' && text[i] <= '9') {
-			*number = *number * 10 + (uint64_t)(text[i] - '0');
 		}
 	}
 	return 0;

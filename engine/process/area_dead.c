@@ -25,6 +25,7 @@
 #include "engine/base/clock_ns.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
+#include "engine/base/text.h"
 #include "engine/process/area_impl.h"
 
 #define MAX_CPUS     8192u
@@ -138,14 +139,10 @@ struct sweep {
 /* Read decimal digits at *@p, at least one. Return: 0 or -EINVAL. */
 static int take_number(const char **p, uint64_t *v)
 {
-	const char *s = *p;
+	size_t n = text_decimal(*p, SIZE_MAX, v);
 
-	for (*v = 0; *s >= '0' && *s <= '9'; s++)
-		*v = *v * 10 + (uint64_t)(*s - '0');
-	if (s == *p)
-		return -EINVAL;
-	*p = s;
-	return 0;
+	*p += n;
+	return n ? 0 : -EINVAL;
 }
 
 /* Parse PID.START; *@rest: what follows. Return: 0; -EINVAL: another kind of name. */

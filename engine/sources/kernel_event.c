@@ -10,6 +10,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
+#include "engine/base/text.h"
 #include "engine/process/heap.h"
 
 #define MAX_FORMAT   8192u
@@ -100,8 +101,7 @@ static int field_offset(const char *format, const char *name, uint8_t *is_loc)
 		*is_loc = (uint8_t)str_starts(field, "field:__data_loc");
 		while (*p && !str_starts(p, "offset:"))
 			p++;
-		for (p += *p ? 7 : 0; *p >= '0' && *p <= '9'; p++)
-			v = v * 10 + (uint64_t)(*p - '0');
+		text_decimal(p + (*p ? 7 : 0), SIZE_MAX, &v);
 		return (int)v;
 	}
 	return -1;

@@ -16,6 +16,7 @@
 #include "engine/base/bitmap.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/process/perf.h"
 #include "engine/process/thread_list.h"
 #include "engine/ring/proxy.h"
@@ -88,8 +89,8 @@ static int see_thread(int tid, void *data)
 		;
 	for (; i >= 0 && i < n && fields < FIELD_OF_CPU; i++)
 		fields += text[i] == ' ';
-	for (; i >= 0 && i < n && text[i] >= '0' && text[i] <= '9'; i++)
-		cpu = cpu * 10 + (uint64_t)(text[i] - '0');
+	if (i >= 0 && i < n)
+		text_decimal(text + i, (size_t)(n - i), &cpu);
 	if (fields == FIELD_OF_CPU && cpu < MAX_CPUS)
 		see_cpu((uint32_t)cpu);
 	return 0;

@@ -330,16 +330,8 @@ static uint64_t take_hex(const char **p, const char *end)
 {
 	uint64_t v = 0;
 
-	for (; *p < end; ++*p) {
-		const char c = **p;
-
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			break;
-	}
+	for (; *p < end && hex_digit(**p) < 16; ++*p)
+		v = v << 4 | hex_digit(**p);
 	return v;
 }
 

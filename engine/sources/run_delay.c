@@ -10,6 +10,7 @@
 
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/process/thread_list.h"
 #include "engine/ring/ring.h"
 #include "engine/sources/sched_perf.h"
@@ -19,12 +20,11 @@
 /* Read the next number of a text of numbers and blanks. */
 static uint64_t next_number(const char **text)
 {
-	uint64_t v = 0;
+	uint64_t v;
 
 	while (**text == ' ')
 		(*text)++;
-	for (; **text >= '0' && **text <= '9'; (*text)++)
-		v = v * 10 + (uint64_t)(**text - '0');
+	*text += text_decimal(*text, SIZE_MAX, &v);
 	return v;
 }
 
@@ -56,7 +56,7 @@ static int sleeps(int tid)
 
 void run_delay_begin(struct run_delay *d, int tid)
 {
-	uint64_t waited_ns, nr_runs;
+	uint64_t waited_ns = 0, nr_runs = 0;
 
 	*d = (struct run_delay){0};
 	if (read_delay(tid, &waited_ns, &nr_runs))

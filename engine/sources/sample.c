@@ -23,6 +23,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/process/area.h"
 #include "engine/process/heap.h"
 #include "engine/process/thread_list.h"
@@ -85,15 +86,13 @@ static int open_event(int tid, struct row *r)
 static int timers_are_late(void)
 {
 	struct utsname u;
-	uint64_t major = 0, minor = 0;
+	uint64_t major, minor;
 	const char *p;
 
 	if (arch_syscall(SYS_uname, (long)&u, 0, 0, 0, 0, 0))
 		return 0;
-	for (p = u.release; *p >= '0' && *p <= '9'; p++)
-		major = major * 10 + (uint64_t)(*p - '0');
-	for (p += *p == '.'; *p >= '0' && *p <= '9'; p++)
-		minor = minor * 10 + (uint64_t)(*p - '0');
+	p = u.release + text_decimal(u.release, SIZE_MAX, &major);
+	text_decimal(p + (*p == '.'), SIZE_MAX, &minor);
 	return major > 5 || (major == 5 && minor >= 11);
 }
 

@@ -27,6 +27,7 @@
 #include "arch_operand.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/hash.h"
 #include "engine/base/mem.h"
 
 #define MAX_REPEATS 4096u
@@ -100,7 +101,7 @@ static const uint8_t *get_copy(const uint8_t *code, uint32_t n)
 	memcpy(bytes + n, "\xff\xa4\x24", 3);
 	memcpy(bytes + n + 3, &tail, 4);
 	for (i = 0; i < n; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+		hash = hash_byte(hash, bytes[i]);
 	at = (uint32_t)(hash >> 20) % NR_COPIES;
 	for (i = 0; i < 64; i++, at = (at + 1) % NR_COPIES) {
 		uint8_t *to = copies + (size_t)at * COPY_BYTES;

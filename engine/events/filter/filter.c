@@ -56,15 +56,9 @@ static char peek(const struct parser *p)
 	return p->at < p->bytes ? p->text[p->at] : 0;
 }
 
-static int is_alnum(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static void skip_blanks(struct parser *p)
 {
-	while (is_blank(peek(p)))
-		p->at++;
+	p->at += (uint32_t)text_skip_blanks(p->text + p->at, p->bytes - p->at);
 }
 
 /* Check quotes and parentheses. */
@@ -101,11 +95,6 @@ static uint32_t add_node(struct parser *p, int type, uint32_t a, uint32_t b)
 	return p->nr_nodes++;
 }
 
-static int name_is(const char *s, size_t n, const char *name)
-{
-	return strlen(name) == n && !memcmp(s, name, n);
-}
-
 /*
  * Find the left side of a term: a field of the event, or a field that each record has. Return:
  * whether there is one.
@@ -129,21 +118,21 @@ static int find_left(const struct parser *p, const char *name, size_t n, struct 
 		t->is_signed = f->is_signed;
 		return 1;
 	}
-	if (name_is(name, n, "common_pid")) {
+	if (text_is(name, n, "common_pid")) {
 		t->from = FROM_PID;
 		t->is_signed = 1;
-	} else if (name_is(name, n, "common_type")) {
+	} else if (text_is(name, n, "common_type")) {
 		t->from = FROM_VALUE;
 		t->left = p->event ? p->event->id : 0;
-	} else if (name_is(name, n, "common_flags")) {
+	} else if (text_is(name, n, "common_flags")) {
 		t->from = FROM_FLAGS;
-	} else if (name_is(name, n, "common_preempt_count")) {
+	} else if (text_is(name, n, "common_preempt_count")) {
 		t->from = FROM_PREEMPT;
-	} else if (name_is(name, n, "CPU") || name_is(name, n, "cpu") ||
-		   name_is(name, n, "common_cpu")) {
+	} else if (text_is(name, n, "CPU") || text_is(name, n, "cpu") ||
+		   text_is(name, n, "common_cpu")) {
 		t->from = FROM_CPU;
-	} else if (name_is(name, n, "COMM") || name_is(name, n, "comm") ||
-		   name_is(name, n, "common_comm")) {
+	} else if (text_is(name, n, "COMM") || text_is(name, n, "comm") ||
+		   text_is(name, n, "common_comm")) {
 		t->from = FROM_COMM;
 	} else {
 		return 0;
@@ -263,11 +252,12 @@ static int parse_number(struct parser *p, struct filter_pred *t)
 /* Read a number of a list `0-3,7`. Return: what follows it, or NULL. */
 static const char *take_number(const char *s, const char *end, uint32_t *v)
 {
-	const char *start = s;
+	size_t room = (size_t)(end - s), digits;
+	uint64_t number;
 
-	for (*v = 0; s < end && is_digit(*s) && s - start < 6; s++)
-		*v = *v * 10 + (uint32_t)(*s - '0');
-	return s > start ? s : NULL;
+	digits = text_decimal(s, room < 6 ? room : 6, &number);
+	*v = (uint32_t)number;
+	return digits ? s + digits : NULL;
 }
 
 static int set_cpus(struct filter_pred *t, const char *s, const char *end)
@@ -385,7 +375,7 @@ static int parse_pred(struct parser *p, uint32_t *node)
 	struct filter_pred *t;
 	int err, is_function;
 
-	while (is_alnum(peek(p)) || peek(p) == '_')
+	while (is_name_char(peek(p)))
 		p->at++;
 	n = p->at - start;
 	if (!n)

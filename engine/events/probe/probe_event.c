@@ -437,11 +437,6 @@ int probe_is_busy(const struct dyn_event *e)
 	return pe->nr_on > 0 || pe->event->nr_users > 0;
 }
 
-static int text_is(const char *text, const char *s, size_t n)
-{
-	return strlen(text) == n && !memcmp(text, s, n);
-}
-
 /* Whether two places are the same; `SYSTEM/EVENT` is `SYSTEM.EVENT`, too. */
 static int same_place(const struct probe *p, const char *text, size_t n)
 {
@@ -450,7 +445,7 @@ static int same_place(const struct probe *p, const char *text, size_t n)
 	if (dot < n && text[dot] == '/' && strlen(p->place) == n)
 		return !memcmp(p->place, text, dot) &&
 		       !memcmp(p->place + dot + 1, text + dot + 1, n - dot - 1);
-	return text_is(p->place, text, n);
+	return text_is(text, n, p->place);
 }
 
 int probe_matches(const struct dyn_event *e, const char *group, size_t group_bytes,
@@ -460,8 +455,8 @@ int probe_matches(const struct dyn_event *e, const char *group, size_t group_byt
 	char text[256];
 	struct seq_buf s;
 
-	if ((group && !text_is(p->event->group, group, group_bytes)) ||
-	    (name && !text_is(p->event->name, name, name_bytes)))
+	if ((group && !text_is(group, group_bytes, p->event->group)) ||
+	    (name && !text_is(name, name_bytes, p->event->name)))
 		return 0;
 	if (c->nr_words < 2)
 		return 1;

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/events/object_items.h"
 #include "engine/process/heap.h"
 
@@ -38,12 +39,6 @@ static int eval_add(const struct vestige_eval *eval)
 	return 0;
 }
 
-static int is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 static void put_number(struct seq_buf *s, uint64_t v)
 {
 	if ((int64_t)v < 0) {
@@ -57,7 +52,7 @@ static size_t word_bytes(const char *p)
 {
 	size_t n = 0;
 
-	while (is_word(p[n]))
+	while (is_name_char(p[n]))
 		n++;
 	return n;
 }

@@ -13,6 +13,7 @@
 
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/process/heap.h"
 #include "engine/events/builtin_event.h"
 #include "engine/ring/ring_write.h"
@@ -227,17 +228,12 @@ static int synth_is_busy(const struct dyn_event *dyn)
 	return 0;
 }
 
-static int text_is(const char *text, const char *s, size_t n)
-{
-	return strlen(text) == n && !memcmp(text, s, n);
-}
-
 static int synth_matches(const struct dyn_event *e, const char *group, size_t group_bytes,
 			 const char *name, size_t name_bytes, const struct dyn_command *c)
 {
 	(void)c;
-	return (!group || text_is(SYSTEM, group, group_bytes)) &&
-	       (!name || text_is(as_synth(e)->name, name, name_bytes));
+	return (!group || text_is(group, group_bytes, SYSTEM)) &&
+	       (!name || text_is(name, name_bytes, as_synth(e)->name));
 }
 
 int synth_remove(const char *name, size_t n)

@@ -245,14 +245,12 @@ static void know_starts(void)
 static struct interposed_function *function_of(const struct dynamic_name *name)
 {
 	struct interposed_function *f;
-	uint32_t h = 5381, start;
-	uint64_t i;
+	uint32_t h, start;
 
 	start = name->room > 2 ? start_of(name->at) : 0;
 	if (!bitmap_has(starts, start))
 		return NULL;
-	for (i = 0; i < name->room && name->at[i]; i++)
-		h = h * 33 + (uint8_t)name->at[i];
+	h = str_hash_n(name->at, name->room);
 	for (f = interposed_functions; f; f = f->next)
 		if (f->hash == h && dynamic_name_is(name, f->name))
 			return f;
