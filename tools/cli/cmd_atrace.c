@@ -453,7 +453,7 @@ static int take_seconds(const struct parsing *p, void *to, const char *value)
 static int take_kb(const struct parsing *p, void *to, const char *value)
 {
 	unsigned long long n;
-	int status = options_take_number(p, value, UINT32_MAX, "not a number of KB", &n);
+	int status = options_take_number(p, value, 1, UINT32_MAX, "not a number of KB", &n);
 
 	((struct atrace *)to)->kb = value;
 	return status;

@@ -25,7 +25,7 @@ struct attach_flags {
 
 static int take_wait(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, MAX_WAIT_S, "not a number of seconds to wait",
+	return options_take_number(p, value, 1, MAX_WAIT_S, "not a number of seconds to wait",
 				   &((struct attach_flags *)to)->wait_s);
 }
 

@@ -108,12 +108,11 @@ static int take_format(const struct parsing *p, void *to, const char *value)
 	return options_bad(p, "not an action's letter, a comma and a format, as Q,%S+%n\\n", value);
 }
 
-static int take_mask(const struct parsing *p, void *to, const char *value)
+int blk_take_mask(const struct parsing *p, const char *value, uint32_t *mask)
 {
-	struct parse_options *opt = to;
 	uint32_t bits = blk_mask(value);
 
-	opt->parse.mask |= bits;
+	*mask |= bits;
 	return bits ? 0
 		    : options_bad(p,
 				  "not an action: read, write, flush, sync, queue, requeue, issue, "
@@ -121,16 +120,25 @@ static int take_mask(const struct parsing *p, void *to, const char *value)
 				  value);
 }
 
-static int take_mask_bits(const struct parsing *p, void *to, const char *value)
+int blk_take_mask_bits(const struct parsing *p, const char *value, uint32_t *mask)
 {
-	struct parse_options *opt = to;
 	char *end;
 	unsigned long bits = strtoul(value, &end, 16);
 
 	if (!*value || *end || !bits || bits > 0xffff)
 		return options_bad(p, "not a mask in hexadecimal from 1 to ffff", value);
-	opt->parse.mask = (uint32_t)bits;
+	*mask = (uint32_t)bits;
 	return 0;
+}
+
+static int take_mask(const struct parsing *p, void *to, const char *value)
+{
+	return blk_take_mask(p, value, &((struct parse_options *)to)->parse.mask);
+}
+
+static int take_mask_bits(const struct parsing *p, void *to, const char *value)
+{
+	return blk_take_mask_bits(p, value, &((struct parse_options *)to)->parse.mask);
 }
 
 /* END, or BEGIN:END. */

@@ -15,30 +15,19 @@ struct options {
 
 static int take_mask(const struct parsing *p, void *to, const char *value)
 {
-	struct options *opt = to;
-	uint32_t bits = blk_mask(value);
-
-	opt->record.mask |= bits;
-	return bits ? 0 : options_bad(p, "not an action of `vestige blk parse --help`", value);
+	return blk_take_mask(p, value, &((struct options *)to)->record.mask);
 }
 
 static int take_mask_bits(const struct parsing *p, void *to, const char *value)
 {
-	struct options *opt = to;
-	char *end;
-	unsigned long bits = strtoul(value, &end, 16);
-
-	if (!*value || *end || !bits || bits > 0xffff)
-		return options_bad(p, "not a mask in hexadecimal from 1 to ffff", value);
-	opt->record.mask = (uint32_t)bits;
-	return 0;
+	return blk_take_mask_bits(p, value, &((struct options *)to)->record.mask);
 }
 
 static int take_number(const struct parsing *p, void *to, const char *value)
 {
 	struct options *opt = to;
 	unsigned long long n;
-	int err = options_take_number(p, value, p->flag->letter == 'p' ? 4194304 : 1048576,
+	int err = options_take_number(p, value, 1, p->flag->letter == 'p' ? 4194304 : 1048576,
 				      "not a number in its range", &n);
 
 	if (err)

@@ -35,7 +35,7 @@ static int take_number(const struct parsing *p, void *to, const char *value)
 		opt->dot.nodes = 0;
 		return 0;
 	}
-	err = options_take_number(p, value, UINT32_MAX, "not a number", &n);
+	err = options_take_number(p, value, 1, UINT32_MAX, "not a number", &n);
 	if (err)
 		return err;
 	if (!strcmp(p->flag->name, "nodes"))

@@ -20,7 +20,7 @@ static int take_number(const struct parsing *p, void *to, const char *value)
 {
 	struct options *opt = to;
 	unsigned long long n;
-	int err = options_take_number(p, value, UINT32_MAX, "not a number", &n);
+	int err = options_take_number(p, value, 1, UINT32_MAX, "not a number", &n);
 
 	if (err)
 		return err;

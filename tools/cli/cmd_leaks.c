@@ -133,7 +133,7 @@ static int of_program(const struct options *opt, char **argv)
 
 static int take_bytes(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, 1 << 30, "not a number of bytes",
+	return options_take_number(p, value, 1, 1 << 30, "not a number of bytes",
 				   &((struct options *)to)->bytes);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige listen: its flags (tools/net/listen.c does it). Tests: tests/cli/test_listen.py. */
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/cli/cmd.h"
@@ -19,11 +18,11 @@ struct words {
 
 static int take_port(const struct parsing *p, void *to, const char *value)
 {
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
+	unsigned long long n;
+	int status = options_take_number(p, value, 0, UINT16_MAX, "not a port", &n);
 
-	if (*value < '0' || *value > '9' || *end || n > 65535)
-		return options_bad(p, "not a port", value);
+	if (status)
+		return status;
 	((struct words *)to)->o.port = value;
 	return 0;
 }
@@ -38,19 +37,19 @@ static int take_prefix(const struct parsing *p, void *to, const char *value)
 
 static int take_count(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, MAX_CLIENTS, "not a number of senders",
+	return options_take_number(p, value, 1, MAX_CLIENTS, "not a number of senders",
 				   &((struct words *)to)->o.clients);
 }
 
 static int take_recordings(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, 1000000000, "not a number of recordings",
+	return options_take_number(p, value, 1, 1000000000, "not a number of recordings",
 				   &((struct words *)to)->o.recordings);
 }
 
 static int take_mb(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, MAX_MB, "not a number of MB",
+	return options_take_number(p, value, 1, MAX_MB, "not a number of MB",
 				   (unsigned long long *)((char *)to + p->flag->offset));
 }
 

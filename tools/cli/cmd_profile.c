@@ -55,7 +55,7 @@ static int take_top(const struct parsing *p, void *to, const char *value)
 {
 	struct profile_options *opt = to;
 	unsigned long long n;
-	int status = options_take_number(p, value, SIZE_MAX, "not a number of rows", &n);
+	int status = options_take_number(p, value, 1, SIZE_MAX, "not a number of rows", &n);
 
 	if (!status)
 		opt->top = n;

@@ -86,14 +86,7 @@ static int take_rule(const struct parsing *p, void *to, const char *value)
 /* Units of the stamps, with a sign or without. */
 static int take_ts_offset(const struct parsing *p, void *to, const char *value)
 {
-	struct record_options *opt = to;
-	char *end;
-
-	errno = 0;
-	opt->ts_offset_ns = strtoll(value, &end, 0);
-	if (end == value || *end)
-		return options_bad(p, "not a number of nanoseconds", value);
-	return errno ? options_bad(p, "it has more than 63 bits", value) : 0;
+	return options_take_offset(p, value, &((struct record_options *)to)->ts_offset_ns);
 }
 
 /* Do the stamps of now, and of a century from now, fit in a file? */
@@ -109,7 +102,7 @@ static int take_depth(const struct parsing *p, void *to, const char *value)
 {
 	struct record_options *opt = to;
 	unsigned long long n;
-	int status = options_take_number(p, value, UINT32_MAX, "not a number of levels", &n);
+	int status = options_take_number(p, value, 1, UINT32_MAX, "not a number of levels", &n);
 
 	if (!status)
 		opt->graph_depth = n;
@@ -195,7 +188,7 @@ static int take_as_option(const struct parsing *p, void *to, const char *value)
 static int take_kb(const struct parsing *p, void *to, const char *value)
 {
 	unsigned long long n;
-	int status = options_take_number(p, value, MAX_KB, "not a number of KB", &n);
+	int status = options_take_number(p, value, 1, MAX_KB, "not a number of KB", &n);
 
 	if (!status)
 		*(uint64_t *)((char *)to + p->flag->offset) = n;
@@ -488,7 +481,7 @@ static int take_trigger(const struct parsing *p, void *to, const char *value)
 
 static int take_keep(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, 1000000, "not a number of files",
+	return options_take_number(p, value, 1, 1000000, "not a number of files",
 				   &((struct flight_options *)to)->keep);
 }
 

@@ -80,19 +80,15 @@ static int take_input(const struct parsing *p, void *to, const char *value)
 static int take_offset(const struct parsing *p, void *to, const char *value)
 {
 	struct options *opt = to;
-	char *end;
-	long long n;
+	int64_t offset;
+	int status = options_take_offset(p, value, &offset);
 
-	errno = 0;
-	n = strtoll(value, &end, 0);
-	if (end == value || *end)
-		return options_bad(p, "this is not a number", value);
-	if (errno)
-		return options_bad(p, "it has more than 63 bits", value);
+	if (status)
+		return status;
 	if (!opt->report.nr_inputs)
 		return options_wrong(
 			p->command, "%s is for the -i FILE before it, and there is none", p->typed);
-	opt->report.inputs[opt->report.nr_inputs - 1].ts_offset = n;
+	opt->report.inputs[opt->report.nr_inputs - 1].ts_offset = offset;
 	return 0;
 }
 
@@ -100,8 +96,7 @@ static int take_hz(const struct parsing *p, void *to, const char *value)
 {
 	struct options *opt = to;
 	unsigned long long hz;
-	int status =
-		options_take_number(p, value, 1000000000000, "this is not a frequency in Hz", &hz);
+	int status = options_take_number(p, value, 1, 1000000000000, "not a frequency in Hz", &hz);
 
 	if (status)
 		return status;

@@ -210,7 +210,7 @@ static int remove_instances(struct reset *opt)
 static int take_kb(const struct parsing *p, void *to, const char *value)
 {
 	unsigned long long n;
-	int status = options_take_number(p, value, UINT32_MAX, "not a number of KB", &n);
+	int status = options_take_number(p, value, 1, UINT32_MAX, "not a number of KB", &n);
 
 	if (!status)
 		((struct reset *)to)->kb = value;

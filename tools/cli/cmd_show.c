@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige show: the trace of a process from its area. Tests: tests/cli/test_control.py. */
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/cli/cmd.h"
@@ -10,11 +8,9 @@
 #include "tools/target/event_names.h"
 #include "tools/cli/follow_pipe.h"
 
-#define NO_CPU UINT32_MAX
-
 struct show {
 	bool pipe, snapshot, name;
-	unsigned int cpu;
+	int cpu;	   /* -1: all */
 	const char *file;  /* the file of a flag */
 	const char *event; /* the event that has the file; NULL: it is the target's */
 };
@@ -26,14 +22,7 @@ static int print(struct target *t, const char *file, struct out *o)
 
 static int take_cpu(const struct parsing *p, void *to, const char *value)
 {
-	struct show *s = to;
-	char *rest;
-	unsigned long n = strtoul(value, &rest, 10);
-
-	if (*value < '0' || *value > '9' || *rest || n >= INT_MAX)
-		return options_bad(p, "not a CPU", value);
-	s->cpu = (unsigned int)n;
-	return 0;
+	return options_take_cpu(p, value, &((struct show *)to)->cpu);
 }
 
 static const struct {
@@ -100,10 +89,10 @@ static void file_of(const struct show *s, char *path, size_t bytes)
 			   : s->snapshot ? "snapshot"
 					 : "trace";
 
-	if (s->cpu == NO_CPU)
+	if (s->cpu < 0)
 		snprintf(path, bytes, "%s", file);
 	else
-		snprintf(path, bytes, "per_cpu/cpu%u/%s", s->cpu, file);
+		snprintf(path, bytes, "per_cpu/cpu%d/%s", s->cpu, file);
 }
 
 static void put_path(const struct show *s, const char *path)
@@ -138,13 +127,14 @@ static int show(struct target *t, const struct show *s)
 		return event_names_each(t, s->event, show_event, &(struct of_event){t, s});
 	file_of(s, path, sizeof(path));
 	put_path(s, path);
-	return s->pipe && !s->file ? follow_pipe(t, s->cpu, NULL) : control_print(t, print, path);
+	return s->pipe && !s->file ? follow_pipe(t, (uint32_t)s->cpu, NULL)
+				   : control_print(t, print, path);
 }
 
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct control_which which = {0};
-	struct show s = {.cpu = NO_CPU};
+	struct show s = {.cpu = -1};
 	struct target *t;
 	int status = options_parse(c, (void *[]){&which, &s}, &argc, &argv), err;
 
@@ -152,7 +142,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (s.pipe + s.snapshot + (s.file != NULL) > 1)
 		return options_wrong(c, "-p, -s and the flags of files are one or the other");
-	if (s.file && s.cpu != NO_CPU)
+	if (s.file && s.cpu >= 0)
 		return options_wrong(c, "-c goes with the trace, -p and -s alone");
 	err = control_open(&t, &which, false);
 	if (err)

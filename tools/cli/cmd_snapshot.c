@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige snapshot: the file snapshot. Tests: tests/cli/test_kernel.py. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
@@ -16,13 +14,7 @@ struct snapshot {
 
 static int take_cpu(const struct parsing *p, void *to, const char *value)
 {
-	char *rest;
-	unsigned long n = strtoul(value, &rest, 10);
-
-	if (*value < '0' || *value > '9' || *rest || n > INT_MAX)
-		return options_bad(p, "not a CPU", value);
-	((struct snapshot *)to)->cpu = (int)n;
-	return 0;
+	return options_take_cpu(p, value, &((struct snapshot *)to)->cpu);
 }
 
 static const struct flag flags[] = {

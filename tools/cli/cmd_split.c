@@ -2,7 +2,6 @@
 /* `vestige split`: parts of a trace.dat as files of their own. Tests: tests/cli/test_split.py. */
 #include "tools/cli/cmd.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@ static int take_limit(const struct parsing *p, void *to, const char *value)
 {
 	struct split_options *o = to;
 	unsigned long long n;
-	int status = options_take_number(p, value, UINT64_C(1) << 32, "not a number", &n);
+	int status = options_take_number(p, value, 1, UINT64_C(1) << 32, "not a number", &n);
 
 	if (status)
 		return status;
@@ -40,13 +39,7 @@ static int take_limit(const struct parsing *p, void *to, const char *value)
 
 static int take_cpu(const struct parsing *p, void *to, const char *value)
 {
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
-
-	if (end == value || *end || *value == '-' || n > INT_MAX)
-		return options_bad(p, "not a CPU", value);
-	((struct split_options *)to)->cpu = (int)n;
-	return 0;
+	return options_take_cpu(p, value, &((struct split_options *)to)->cpu);
 }
 
 static int take_buffer(const struct parsing *p, void *to, const char *value)

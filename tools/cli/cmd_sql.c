@@ -27,13 +27,13 @@ struct options {
 
 static int take_rows(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, UINT64_MAX, "not a number of rows",
+	return options_take_number(p, value, 1, UINT64_MAX, "not a number of rows",
 				   &((struct options *)to)->rows);
 }
 
 static int take_seconds(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, UINT32_MAX, "not a number of seconds",
+	return options_take_number(p, value, 1, UINT32_MAX, "not a number of seconds",
 				   &((struct options *)to)->seconds);
 }
 

@@ -520,14 +520,14 @@ static int take_delay(const struct parsing *p, void *to, const char *value)
 
 static int take_iterations(const struct parsing *p, void *to, const char *value)
 {
-	return options_take_number(p, value, 1000000000, "not a number of tables",
+	return options_take_number(p, value, 1, 1000000000, "not a number of tables",
 				   &((struct top *)to)->iterations);
 }
 
 static int take_lines(const struct parsing *p, void *to, const char *value)
 {
 	unsigned long long n;
-	int status = options_take_number(p, value, 1000000, "not a number of lines", &n);
+	int status = options_take_number(p, value, 1, 1000000, "not a number of lines", &n);
 
 	if (!status)
 		((struct top *)to)->view.lines = (unsigned int)n;

@@ -31,7 +31,7 @@ struct options {
 static int take_port(const struct parsing *p, void *to, const char *value)
 {
 	unsigned long long n;
-	int status = options_take_number(p, value, UINT16_MAX, "not a port", &n);
+	int status = options_take_number(p, value, 1, UINT16_MAX, "not a port", &n);
 
 	if (!status)
 		((struct options *)to)->port = (uint16_t)n;

@@ -20,7 +20,7 @@
 int control_take_pid(const struct parsing *p, void *to, const char *value)
 {
 	unsigned long long n;
-	int status = options_take_number(p, value, INT_MAX, "not a process id", &n);
+	int status = options_take_number(p, value, 1, INT_MAX, "not a process id", &n);
 
 	if (!status)
 		*(int *)to = (int)n;

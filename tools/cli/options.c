@@ -3,6 +3,7 @@
 #include "tools/cli/options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,19 +42,50 @@ int options_bad(const struct parsing *p, const char *what, const char *value)
 	return options_wrong(p->command, "%s: %s: %s", p->typed, what, value);
 }
 
-bool options_number(const char *text, unsigned long long max, unsigned long long *n)
+static bool number_within(const char *text, unsigned long long least, unsigned long long most,
+			  unsigned long long *n)
 {
 	char *end;
 
 	errno = 0;
 	*n = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *n && *n <= max;
+	return *text >= '0' && *text <= '9' && !*end && !errno && *n >= least && *n <= most;
 }
 
-int options_take_number(const struct parsing *p, const char *value, unsigned long long max,
-			const char *what, unsigned long long *n)
+bool options_number(const char *text, unsigned long long max, unsigned long long *n)
 {
-	return options_number(value, max, n) ? 0 : options_bad(p, what, value);
+	return number_within(text, 1, max, n);
+}
+
+int options_take_number(const struct parsing *p, const char *value, unsigned long long least,
+			unsigned long long most, const char *what, unsigned long long *n)
+{
+	return number_within(value, least, most, n) ? 0 : options_bad(p, what, value);
+}
+
+int options_take_cpu(const struct parsing *p, const char *value, int *cpu)
+{
+	unsigned long long n;
+	int status = options_take_number(p, value, 0, INT_MAX, "not a CPU", &n);
+
+	if (!status)
+		*cpu = (int)n;
+	return status;
+}
+
+int options_take_offset(const struct parsing *p, const char *value, int64_t *offset)
+{
+	char *end;
+	long long n;
+
+	errno = 0;
+	n = strtoll(value, &end, 0);
+	if (end == value || *end)
+		return options_bad(p, "not a number", value);
+	if (errno)
+		return options_bad(p, "it has more than 63 bits", value);
+	*offset = n;
+	return 0;
 }
 
 static bool is_end(const struct flag *f)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct command;
 struct flag;
@@ -85,11 +86,17 @@ int options_wrong(const struct command *c, const char *fmt, ...)
 bool options_number(const char *text, unsigned long long max, unsigned long long *n);
 
 /*
- * The same for a flag. @what: the text of the error, such as "not a number of rows". Return: 0, or
- * the exit status.
+ * Values of flags. Return: 0, or the exit status after options_bad().
+ *
+ * options_take_number() - a decimal number from @least to @most. @what: the text of the error, such
+ * as "not a number of rows".
+ * options_take_cpu() - the number of a CPU, from 0.
+ * options_take_offset() - a number of 64 bits with a sign or without; 0x and 0 as in C.
  */
-int options_take_number(const struct parsing *p, const char *value, unsigned long long max,
-			const char *what, unsigned long long *n);
+int options_take_number(const struct parsing *p, const char *value, unsigned long long least,
+			unsigned long long most, const char *what, unsigned long long *n);
+int options_take_cpu(const struct parsing *p, const char *value, int *cpu);
+int options_take_offset(const struct parsing *p, const char *value, int64_t *offset);
 
 /* Print usage, flags and the other paragraphs of the help on stdout. */
 void options_help(const struct command *c);

@@ -64,7 +64,7 @@ static int take_instance(const struct parsing *p, void *to, const char *value)
 static int take_whole_number(const struct parsing *p, void *to, const char *value)
 {
 	unsigned long long n;
-	int status = options_take_number(p, value, UINT32_MAX, "not a number", &n);
+	int status = options_take_number(p, value, 1, UINT32_MAX, "not a number", &n);
 
 	return status ? status : take(p, to, value);
 }

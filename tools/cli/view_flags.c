@@ -40,7 +40,7 @@ static int take_depth(const struct parsing *p, void *to, const char *value)
 {
 	struct view *v = to;
 	unsigned long long n;
-	int status = options_take_number(p, value, UINT32_MAX, "not a number of levels", &n);
+	int status = options_take_number(p, value, 1, UINT32_MAX, "not a number of levels", &n);
 
 	if (!status)
 		v->wish.max_depth = (uint32_t)n;
