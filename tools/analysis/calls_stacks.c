@@ -11,26 +11,18 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 
 #define FIRST_SLOTS 256u
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) ^ b * UINT64_C(0xc2b2ae3d27d4eb4f);
-
-	h ^= h >> 29;
-	h *= UINT64_C(0xbf58476d1ce4e5b9);
-	return h ^ h >> 32;
-}
-
 static uint64_t thread_key(uint32_t process, int32_t pid, uint32_t task)
 {
-	return mix((uint64_t)process << 32 | (uint32_t)pid, task);
+	return hash_pair((uint64_t)process << 32 | (uint32_t)pid, task);
 }
 
 static uint64_t stack_key(uint32_t process, uint32_t id)
 {
-	return mix((uint64_t)process << 32 | id, UINT64_MAX);
+	return hash_pair((uint64_t)process << 32 | id, UINT64_MAX);
 }
 
 static uint64_t key_of(const struct stack *s)
@@ -72,7 +64,7 @@ static int grow_tables(struct calls *c)
 		struct stack *s, *next;
 
 		for (t = c->threads[i]; t; t = next_thread) {
-			size_t at = mix((uint32_t)t->pid, 0) & (nr - 1);
+			size_t at = hash_pair((uint32_t)t->pid, 0) & (nr - 1);
 
 			next_thread = t->next_hash;
 			t->next_hash = threads[at];
@@ -97,7 +89,7 @@ static int grow_tables(struct calls *c)
 /* Threads with one number, of several images, are in one chain. */
 static struct thread **thread_slot(const struct calls *c, int32_t pid)
 {
-	return &c->threads[mix((uint32_t)pid, 0) & (c->nr_slots - 1)];
+	return &c->threads[hash_pair((uint32_t)pid, 0) & (c->nr_slots - 1)];
 }
 
 static void count_stack(struct calls *c, const struct stack *s, int by)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 #include "tools/code/symbols.h"
 #include "tools/reader/joined.h"
 
@@ -37,10 +38,7 @@ struct profile {
 
 static size_t slot_of(const struct profile *p, uint64_t ip, uint64_t parent_ip)
 {
-	uint64_t h =
-		(ip * UINT64_C(0x9e3779b97f4a7c15)) ^ (parent_ip * UINT64_C(0xc2b2ae3d27d4eb4f));
-
-	return (h ^ h >> 32) & (p->nr_slots - 1);
+	return hash_pair(ip, parent_ip) & (p->nr_slots - 1);
 }
 
 static struct pair *find(struct profile *p, uint64_t ip, uint64_t parent_ip)

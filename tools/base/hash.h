@@ -15,6 +15,14 @@ static inline uint64_t hash_u64(uint64_t v)
 	return v * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+/* hash_pair() - the hash of two numbers. All of its bits are good. Two multiplications. */
+static inline uint64_t hash_pair(uint64_t a, uint64_t b)
+{
+	uint64_t h = hash_u64(hash_u64(a) ^ b);
+
+	return h ^ h >> 32;
+}
+
 /* The hash of zero bytes: the first @h for hash_bytes(). */
 #define HASH_BYTES_SEED UINT64_C(0xcbf29ce484222325)
 

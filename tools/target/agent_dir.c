@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/base/hash.h"
+
 static bool name_ok(const char *name)
 {
 	return *name && strcmp(name, ".") && strcmp(name, "..") && !strchr(name, '/');
@@ -13,11 +15,7 @@ static bool name_ok(const char *name)
 
 static unsigned int bucket(const char *path)
 {
-	unsigned int h = 5381;
-
-	for (; *path; path++)
-		h = h * 33 + (unsigned char)*path;
-	return h % AGENT_DIR_BUCKETS;
+	return (unsigned int)(hash_bytes(HASH_BYTES_SEED, path, strlen(path)) % AGENT_DIR_BUCKETS);
 }
 
 static void listing_free(struct agent_dir_listing *d)
