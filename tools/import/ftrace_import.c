@@ -22,13 +22,6 @@ struct line {
 	uint64_t ts;
 };
 
-static char *skip_blanks(char *p)
-{
-	while (*p == ' ' || *p == '\t')
-		p++;
-	return p;
-}
-
 /* Digits up to @end; -1: they are none. */
 static int64_t number(const char *p, const char *end)
 {
@@ -49,13 +42,13 @@ static bool take_task(struct line *l, char *p, char *end)
 {
 	char *open, *dash;
 
-	p = skip_blanks(p);
+	p = import_skip_blanks(p);
 	while (end > p && end[-1] == ' ')
 		end--;
 	if (end > p && end[-1] == ')') {
 		for (open = end - 1; open > p && *open != '(';)
 			open--;
-		l->pid = number(skip_blanks(open + 1), end - 1);
+		l->pid = number(import_skip_blanks(open + 1), end - 1);
 		if (l->pid < 0)
 			l->pid = 0; /* (-----) */
 		for (end = open; end > p && end[-1] == ' ';)
@@ -75,10 +68,10 @@ static bool take_stamp(struct line *l, char *p)
 	const char *end;
 
 	for (int i = 0; i < 2; i++) {
-		p = skip_blanks(p);
+		p = import_skip_blanks(p);
 		if (import_decimal(p, 1000000000, &l->ts, &end) && *end == ':' &&
 		    memchr(p, '.', (size_t)(end - p))) {
-			l->text = skip_blanks((char *)(uintptr_t)end + 1);
+			l->text = import_skip_blanks((char *)(uintptr_t)end + 1);
 			return true;
 		}
 		while (*p && *p != ' ')
@@ -152,7 +145,7 @@ static int take(struct import *im, struct line *l)
 	if (!strcmp(l->text, "tracing_mark_write") || !strcmp(l->text, "print")) {
 		char *name = l->text;
 
-		l->text = skip_blanks(colon + 1);
+		l->text = import_skip_blanks(colon + 1);
 		if (!strncmp(l->text, "tracing_mark_write: ", 20)) /* trace-cmd's: print: ...: */
 			l->text += 20;
 		err = take_mark(im, l, thread);
@@ -161,7 +154,7 @@ static int take(struct import *im, struct line *l)
 		(void)name;
 		return import_text(im, l->cpu, thread, l->ts, ip, l->text);
 	}
-	return import_text(im, l->cpu, thread, l->ts, ip, skip_blanks(colon + 1));
+	return import_text(im, l->cpu, thread, l->ts, ip, import_skip_blanks(colon + 1));
 }
 
 static int ftrace_read(struct import_text *in, struct import *im)

@@ -35,6 +35,14 @@ char *import_line(struct import_text *in);
  */
 bool import_text_any(const char *head, size_t bytes, bool (*is)(char *line));
 
+/* The text behind blanks and tabs. */
+static inline char *import_skip_blanks(char *p)
+{
+	while (*p == ' ' || *p == '\t')
+		p++;
+	return p;
+}
+
 /*
  * import_decimal() - convert a decimal number to nanoseconds, without rounding by floating point.
  * @unit: nanoseconds of the number 1, a power of ten. @end: set to the text behind the number.

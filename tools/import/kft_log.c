@@ -18,13 +18,6 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static char *skip_blanks(char *p)
-{
-	while (is_blank(*p))
-		p++;
-	return p;
-}
-
 static bool is_columns(const char *line)
 {
 	return strstr(line, "Entry") && strstr(line, "Delta") && strstr(line, "PID") &&
@@ -33,7 +26,7 @@ static bool is_columns(const char *line)
 
 static bool is_head(char *line)
 {
-	return !strncmp(skip_blanks(line), RUN, sizeof(RUN) - 1) || is_columns(line);
+	return !strncmp(import_skip_blanks(line), RUN, sizeof(RUN) - 1) || is_columns(line);
 }
 
 bool kft_log_is(const char *head, size_t bytes)
@@ -58,7 +51,7 @@ static int take_number(char **p, int64_t *v)
 	if (!is_blank(*s))
 		return 0;
 	*v = minus ? -(int64_t)n : (int64_t)n;
-	*p = skip_blanks(s);
+	*p = import_skip_blanks(s);
 	return 1;
 }
 
@@ -80,14 +73,14 @@ static void take_names(struct kft_entry *e, char *p)
 		at = strrchr(p, ' ');
 	if (!at)
 		return;
-	e->caller = skip_blanks(at);
+	e->caller = import_skip_blanks(at);
 	*at = '\0';
 }
 
 /* Return: 1; 0 the line is no call; -1 a number is too large. */
 static int take_call(struct kft_entry *e, char *line)
 {
-	char *p = skip_blanks(line);
+	char *p = import_skip_blanks(line);
 	int64_t at;
 	int got = take_number(&p, &at);
 
@@ -117,7 +110,7 @@ static bool take_stamp(const char *line, const char *what, uint64_t *us)
 
 static void take_head(struct kft_log *log, char *line)
 {
-	char *p = skip_blanks(line);
+	char *p = import_skip_blanks(line);
 
 	if (!strncmp(p, RUN, sizeof(RUN) - 1)) {
 		log->nr_runs++;
@@ -148,8 +141,8 @@ int kft_log_next(struct import_text *in, struct kft_log *log, struct kft_entry *
 			log->began = true;
 			return 1;
 		}
-		if (log->began && strncmp(skip_blanks(line), RUN, sizeof(RUN) - 1) != 0)
-			log->skipped += *skip_blanks(line) != '\0';
+		if (log->began && strncmp(import_skip_blanks(line), RUN, sizeof(RUN) - 1) != 0)
+			log->skipped += *import_skip_blanks(line) != '\0';
 		else
 			take_head(log, line);
 	}
