@@ -108,6 +108,11 @@ int text_probe_on(struct text_probe *p, const char **why)
 		err = hook->arm(place, why);
 	if (err) {
 		unlink_probe(p);
+		/*
+		 * The probe point may have been armed for a moment. If a thread does not leave in
+		 * time, the caller sees the first error all the same: it waits again before it
+		 * frees the probe.
+		 */
 		synchronize_srcu(SRCU_OPS);
 	}
 	return err;

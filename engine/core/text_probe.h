@@ -95,7 +95,7 @@ void text_read(uint64_t address, uint64_t hi, uint8_t *out, size_t n);
 /*
  * text_probe_on() - call @p->hit from now on. With @p->wraps, calls through the stub return by
  * ops_call_returned(), with the place's wrap_id; call ops_wrap_stubs() before. Return: 0; -errno
- * and *@why.
+ * and *@why: then a thread may be in @p until the next grace period of SRCU_OPS.
  */
 int text_probe_on(struct text_probe *p, const char **why);
 

@@ -287,8 +287,9 @@ static void unlink_sibling(struct probe *p)
 
 	while (*at && *at != p)
 		at = &(*at)->sibling;
-	if (*at)
-		*at = p->sibling;
+	if (!*at)
+		return;
+	*at = p->sibling;
 	p->event->nr_probes--;
 }
 
@@ -308,7 +309,7 @@ int probe_join(struct probe_event *pe, struct probe *p)
 	if (!err || pe->is_marker)
 		return 0;
 	unlink_sibling(p);
-	p->event = NULL;
+	/* p->event stays: the probe may have been armed for a moment, and a thread be in it */
 	return err;
 }
 
