@@ -38,7 +38,7 @@ struct trace_array *trace_array_at(uint32_t i)
 {
 	if (!i)
 		return &global_trace;
-	return i < RING_MAX && instances[i].ring ? &instances[i] : NULL;
+	return i < RING_MAX && instances[i].ring && !instances[i].going ? &instances[i] : NULL;
 }
 
 struct trace_array *trace_array_find(const char *name, size_t n)
@@ -183,9 +183,10 @@ void trace_array_destroy(struct trace_array *tr)
 	/* threads that are inside may still find its ring; ring_close() waits for them */
 	__atomic_store_n(&tr->going, 1, __ATOMIC_SEQ_CST);
 	err = ring_close(r);
-	__atomic_store_n(&tr->ring, NULL, __ATOMIC_SEQ_CST);
-	if (!err)
+	if (!err) {
+		__atomic_store_n(&tr->ring, NULL, __ATOMIC_SEQ_CST);
 		err = ring_synchronize();
+	}
 	if (!err) {
 		pid_list_free(&tr->pids);
 		pid_list_free(&tr->no_pids);

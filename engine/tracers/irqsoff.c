@@ -317,6 +317,11 @@ static void reset(struct trace_array *tr)
 	ignore(wanted);
 	wanted = 0;
 	store_release(&traced, NULL);
+	/*
+	 * Nothing is freed here, so a thread that stays inside does no harm: it makes one more
+	 * report, as a thread may in the top instance, for which it enters no section. The removal
+	 * of an instance waits again, and keeps the ring if a thread is still inside.
+	 */
 	ring_synchronize();
 	latency_reset(tr);
 }
