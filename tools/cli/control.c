@@ -275,6 +275,36 @@ bool control_is_empty(struct target *t, const char *file)
 	return !target_first_line(t, file, line, sizeof(line)) && !line[0];
 }
 
+/*
+ * Whether @text is `FUNC:COMMAND` with a command that the target does not have; README lists those
+ * that it has. @said: what is wrong. Then the error is set.
+ */
+static bool no_such_command(struct target *t, const char *text, const char *said)
+{
+	static const char label[] = "Commands of set_ftrace_filter: ";
+	const char *command = strchr(text, ':'), *names;
+	struct target_text readme;
+	bool found = false;
+	int n, left, bytes;
+
+	if (!command || !strncmp(command, ":mod:", 5) || strpbrk(text, " \t\n") ||
+	    target_read(t, "README", &readme))
+		return false;
+	n = (int)strcspn(++command, ":");
+	names = strstr(readme.at, label);
+	left = names ? (int)strcspn(names += sizeof(label) - 1, "\n") : 0;
+	for (const char *at = names; left && !found && *at && *at != '\n';
+	     at += bytes + (at[bytes] == ' ')) {
+		bytes = (int)strcspn(at, " \n");
+		found = bytes == n && !strncmp(at, command, (size_t)n);
+	}
+	if (left && !found)
+		fail(EINVAL, "%s: there is no command '%.*s' (there are %.*s)", said,
+		     n < 64 ? n : 64, command, left, names);
+	free(readme.at);
+	return left && !found;
+}
+
 int control_write(struct target *t, const char *path, const char *text, bool truncate)
 {
 	int err = target_write(t, path, text, strlen(text), truncate);
@@ -290,6 +320,8 @@ int control_write(struct target *t, const char *path, const char *text, bool tru
 		if (strcmp(file, lists[i].file) != 0)
 			continue;
 		snprintf(said, sizeof(said), "%s", fail_text());
+		if (!strcmp(file, "set_ftrace_filter") && no_such_command(t, text, said))
+			return -EINVAL;
 		if (suggest(t, lists[i].list, text, near, sizeof(near)))
 			return fail(EINVAL, "%s: %s '%.64s', did you mean %s?", said,
 				    lists[i].wrong, text, near);
