@@ -92,7 +92,9 @@
  *	__cyg_profile_func_enter(), __cyg_profile_func_exit(), which the program calls, and
  *	hook_cyg_ours, hook_cyg_chained_enter, hook_cyg_chained_exit: what they jump through.
  * sources/process.c
- *	sched_wrap_vfork(): a wrapper of a function that returns twice.
+ *	sched_wrap_vfork(): the wrapper of vfork(), which returns twice. The parent calls
+ *	sched_vfork_returned() with the child's id. If the system call fails, the wrapper jumps to
+ *	where sched_real_vfork leads.
  * engine/vestige.map
  *	clone(), makecontext(), make_fcontext(), syscall(): functions of libc and Boost.Context with
  *	any number of arguments. Each calls C with the first ones, then jumps to the real one.
