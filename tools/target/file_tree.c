@@ -14,6 +14,7 @@
 
 #include "abi/option.h"
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 
 #define PER_CPU	  "per_cpu"
 #define OPTIONS	  "options"
@@ -21,13 +22,6 @@
 #define MAX_ROWS  4096u
 #define TRIES	  1000
 #define TRY_US	  100
-
-static int read_at(int fd, void *buf, size_t n, uint64_t at)
-{
-	ssize_t got = pread(fd, buf, n, (off_t)at);
-
-	return got == (ssize_t)n ? 0 : -EIO;
-}
 
 /*
  * Copy the text, with no write of the process in between. If the process was stopped or killed

@@ -16,6 +16,7 @@
 #include "tools/base/cache_folder.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
+#include "tools/base/read_at.h"
 #include "tools/text/view.h"
 
 #define MAX_BYTES   (UINT64_C(8) << 30)
@@ -470,14 +471,6 @@ static int load_all(const struct index_head *head, struct cursor *at, struct col
 	return err ? err : load_lost(at, c, head->nr_lost);
 }
 
-/*
- * Not inlined: inlined, _FORTIFY_SOURCE would call __pread_chk() in place of the fuzzer's pread().
- */
-__attribute__((noinline)) static ssize_t read_at(int fd, void *to, size_t bytes, off_t at)
-{
-	return pread(fd, to, bytes, at);
-}
-
 static int check_head(const struct index_head *head, const struct index_id *id, uint64_t bytes)
 {
 	if (head->magic != INDEX_MAGIC || head->version != INDEX_VERSION ||
@@ -501,7 +494,7 @@ static int open_index(const char *path, const struct index_id *id, int *fd, stru
 	if (fstat(*fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 	    (uint64_t)st.st_size < sizeof(*head) || (uint64_t)st.st_size > MAX_BYTES)
 		err = fail(EINVAL, "%s is no index that belongs to this user", path);
-	else if (read_at(*fd, head, sizeof(*head), 0) != sizeof(*head))
+	else if (read_at(*fd, head, sizeof(*head), 0))
 		err = damaged();
 	if (!err)
 		err = check_head(head, id, (uint64_t)st.st_size);
@@ -528,22 +521,24 @@ static int read_rest(int fd, const struct index_head *head, unsigned char **out,
 {
 	uint64_t hash = HASH_BYTES_SEED;
 	size_t at = 0, hashed = 0;
-	ssize_t n = 1;
 	int err = 0;
 
 	*bytes = head->file_bytes - sizeof(*head);
 	*out = room_for(*bytes);
 	if (!*out)
 		return no_memory();
-	while (at < *bytes && n > 0) {
-		n = read_at(fd, *out + at, *bytes - at < PIECE ? *bytes - at : PIECE,
-			    (off_t)(sizeof(*head) + at));
-		at += n > 0 ? (size_t)n : 0;
+	while (at < *bytes) {
+		size_t n = *bytes - at < PIECE ? *bytes - at : PIECE;
+
+		err = read_at(fd, *out + at, n, sizeof(*head) + at);
+		if (err)
+			break;
+		at += n;
 		/* an incomplete word is hashed with the next piece */
 		hash = hash_on(hash, *out + hashed, at - hashed);
 		hashed = at & ~(size_t)7;
 	}
-	if (at != *bytes || head->hash != hash_with_head(hash, *head))
+	if (err || head->hash != hash_with_head(hash, *head))
 		err = damaged();
 	if (err) {
 		free(*out);
