@@ -6,7 +6,8 @@
  * Head words are split. Stamps become differences of 16 bits. The upper halves, and the words
  * behind head words, become indices into tables of the chunk's distinct values. Unpacking gives the
  * same bytes up to a page's commit, and zeros behind it. Costs 3 ns a record to pack, 1 ns to
- * unpack. Tests: tests/unit/reader/test_native.c.
+ * unpack. A packer belongs to one thread; unpacking has no state. Tests:
+ * tests/unit/reader/test_page_pack.c.
  */
 #ifndef VESTIGE_TOOLS_PAGE_PACK_H
 #define VESTIGE_TOOLS_PAGE_PACK_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the page can request of a recording. The shapes are those of tools/view/answers.h. Times are ns
+// What the page can request of a recording. tools/view/answers.h has the shapes. Times are ns
 // since the recording's first one.
 
 export type Kind = "cpu" | "cpu-events" | "states" | "events" | "calls";
