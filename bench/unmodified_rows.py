@@ -73,7 +73,7 @@ def anonymous_kb(program, env):
 
 
 def memory(program):
-    """Memory of all functions: the islands, their unwind rows, the slots, and the text's pages that become private."""
+    """Memory of all functions: the islands, their unwind rules, the slots, and the text's pages that become private."""
     kb = min(anonymous_kb(program, ALL) for _ in range(3)) - min(anonymous_kb(program, {}) for _ in range(3))
     n = functions_of(program)
     row("memory an island, with its rows, slot and page of text", f"{1024 * kb / n:.0f} bytes", note=f"{kb} KB for {n} functions")

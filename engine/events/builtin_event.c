@@ -47,7 +47,7 @@ void builtin_events_add(struct builtin_event *rows, uint32_t n)
 		rows->event = event_add(rows->system, rows->name, rows->fields, rows->print_fmt,
 					&own_class, rows, &clash);
 		if (!rows->event) {
-			area_status("there is no room for the engine's own events", rows->system,
+			area_status("there is no room for the built-in events", rows->system,
 				    -ENOMEM);
 			return;
 		}

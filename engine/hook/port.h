@@ -72,7 +72,7 @@
  *	calls hook_text() with a struct text_frame.
  * text/redirect_island.h
  *	Functions without a site: redirect_island_make() - the island, with a site and the moved
- *	instructions; redirect_head_make() - the table of all islands' unwind rows;
+ *	instructions; redirect_head_make() - the table of all islands' unwind rules;
  *	redirect_original() - the instruction of the function for a place on the island;
  *	redirect_jump_make(), redirect_short_jump_make() - the jumps in the text.
  * text/island_cfi.h
@@ -87,7 +87,7 @@
  *	graph_stubs, GRAPH_STUBS of GRAPH_STUB_BYTES, and what they read: graph_table,
  *	graph_flags; graph_stack.h's struct graph_tls and struct graph_stack.
  * graph/graph_libunwind.c
- *	graph_libunwind_rows, graph_libunwind_fde: the stubs' unwind rows.
+ *	graph_libunwind_rows, graph_libunwind_fde: the stubs' unwind rules.
  * cyg.c
  *	__cyg_profile_func_enter(), __cyg_profile_func_exit(), which the program calls, and
  *	hook_cyg_ours, hook_cyg_chained_enter, hook_cyg_chained_exit: what they jump through.

@@ -41,7 +41,7 @@ struct redirect *redirect_scan(struct object *o, const struct elf_file *file, in
 void redirect_free(struct redirect *r, uint32_t nr);
 
 /*
- * Memory near the text for all islands of an object, with their unwind rows, and one slot for each.
+ * Memory near the text for all islands of an object, with their unwind rules, and a slot for each.
  */
 struct redirect_map {
 	uint8_t *islands; /* NULL: there are none */
@@ -60,7 +60,7 @@ static inline uint8_t *redirect_island(const struct redirect_map *m, uint32_t i)
 	return m->islands + (size_t)i * REDIRECT_ISLAND_BYTES;
 }
 
-/* The address of the @i-th island's unwind row. */
+/* The address of the @i-th island's unwind rules. */
 uint64_t redirect_row(const struct redirect_map *m, uint32_t i);
 
 /*

@@ -31,7 +31,7 @@
 #define MAX_PLACES   64u  /* places in a block that are tried for one site */
 #define MAX_MISSES   16u /* sites in a row without a place in a block: then the block is given up */
 
-/* A block begins with this struct; then come islands, and at its end their unwind rows. */
+/* A block begins with this struct; then come islands, and at its end their unwind rules. */
 struct late_block {
 	struct late_block *next;
 	uint32_t misses;

@@ -3,7 +3,7 @@
 
 Under the function_graph tracer a call of a traced function goes through a stub in libvestige.so,
 which is a frame of its own between the function and its caller. gdb finds the way through it by
-the stub's unwind rows; this filter only leaves it out of what `bt` prints (`bt -no-filters` shows
+the stub's unwind rules; this filter only leaves it out of what `bt` prints (`bt -no-filters` shows
 it, and the numbers of frames still count it).
 
 Installed beside libvestige.so as libvestige.so-gdb.py, where gdb loads it by itself when the

@@ -65,7 +65,7 @@ static int find_symbol(const char *module, size_t module_bytes, struct lookup *l
 	return err;
 }
 
-/* longest _init and _fini, for which a stripped object has neither symbols nor unwind rows */
+/* longest _init and _fini, for which a stripped object has neither symbols nor unwind rules */
 #define INIT_BYTES 256u
 
 /*

@@ -234,7 +234,7 @@ static void refuse(struct search *s, const uint8_t *call)
 }
 
 /*
- * Make the islands. The two pointers come first, in the room of one island; the unwind rows are
+ * Make the islands. The two pointers come first, in the room of one island; the unwind rules are
  * behind the last one.
  */
 static int make_islands(struct search *s, uint64_t lo, uint64_t hi)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Size of the unwind rows behind the islands, aligned to 16 bytes. */
+/* Size of the unwind rules behind the islands, aligned to 16 bytes. */
 #define ISLAND_ROWS_BYTES 128u
 #define ISLAND_RULES_MAX  23u /* longest rules: other fields are aligned behind them */
 
@@ -19,7 +19,7 @@
 extern const uint8_t island_called_rules[5];
 
 /*
- * island_cfi_make() - write unwind rows for @islands .. @islands + @bytes to the ISLAND_ROWS_BYTES
+ * island_cfi_make() - write unwind rules for @islands .. @islands + @bytes to the ISLAND_ROWS_BYTES
  * behind them, so that libgcc finds them. Constructor or notification context; one caller at a
  * time.
  */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define REDIRECT_ISLAND_BYTES 64u  /* size and alignment of an island */
-#define REDIRECT_ROW_BYTES    128u /* bytes of an island's unwind rows */
+#define REDIRECT_ROW_BYTES    128u /* bytes of an island's unwind rules */
 #define REDIRECT_HEAD_BYTES   64u  /* bytes that the rows of all islands share */
 #define REDIRECT_HEADER_AT    52u  /* offset in them of the header of a PT_GNU_EH_FRAME segment */
 #define REDIRECT_TABLE_BYTES  8u   /* an island's entry in the table of rows, behind the head */
@@ -22,7 +22,7 @@
 /*
  * redirect_island_make() - write the island behind its site. @code: the @n bytes of the
  * instructions, which are at @from. @at: where the island will run. @out: REDIRECT_ISLAND_BYTES,
- * site included. @rows: REDIRECT_ROW_BYTES for its unwind rows, which will be at @rows_at;
+ * site included. @rows: REDIRECT_ROW_BYTES for its unwind rules, which will be at @rows_at;
  * @head_at: address of the head. Return: 0; -ERANGE: an instruction's target is too far;
  * -EOPNOTSUPP: an instruction cannot be moved.
  */
@@ -31,7 +31,7 @@ int redirect_island_make(const uint8_t *code, uint32_t n, uint64_t from, uint64_
 
 /*
  * redirect_original() - the address of the function's instruction for the code at @offset of an
- * island. @rows: the island's unwind rows. Any context.
+ * island. @rows: the island's unwind rules. Any context.
  */
 uint64_t redirect_original(const uint8_t *rows, uint32_t offset);
 

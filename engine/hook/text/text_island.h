@@ -10,7 +10,7 @@
 #include "engine/core/text_probe.h"
 
 #define TEXT_ISLAND_BYTES  208u
-#define TEXT_ISLAND_CODE   64u /* of TEXT_ISLAND_BYTES; its unwind rows follow */
+#define TEXT_ISLAND_CODE   64u /* of TEXT_ISLAND_BYTES; its unwind rules follow */
 #define TEXT_LANDING_BYTES 5u  /* a jump to the island, where there is no room for more */
 
 /*

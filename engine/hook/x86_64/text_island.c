@@ -9,7 +9,7 @@
  *		jmp				behind it
  *	48	hook_text
  *	56	the place
- *	64	unwind rows
+ *	64	unwind rules
  *
  * An unwinder goes on from an island as if the thread were at the original instruction and the
  * island were the frame of a signal handler: the CFA is the program's stack pointer, the return

@@ -213,7 +213,7 @@ static NOINLINE long apply(long (*f)(long), long n)
 	return s;
 }
 
-/* r10 is the static chain; a pointer to a nested function is a trampoline on the stack */
+/* r10 is the static chain; a pointer to a nested function leads to code on the stack */
 static NOINLINE long nested(long x)
 {
 	long count = 0;
