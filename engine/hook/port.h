@@ -73,7 +73,8 @@
  * text/redirect_island.h
  *	Functions without a site: redirect_island_make() - the island, with a site and the moved
  *	instructions; redirect_head_make() - the table of all islands' unwind rules;
- *	redirect_original() - the instruction of the function for a place on the island;
+ *	redirect_original() - the instruction of the function for an address on the island, in any
+ *	context;
  *	redirect_jump_make(), redirect_short_jump_make() - the jumps in the text.
  * text/island_cfi.h
  *	island_called_rules, how an unwinder leaves an island.
@@ -81,8 +82,8 @@
  *	System calls in libc's text: syscall_may_be_in() - a quick look; syscall_scan() - the sites
  *	and pads of a function; syscall_take_pad() - room for a relay; syscall_lead() - island,
  *	relay and the site's new code; syscall_island_bytes, syscall_island_rules,
- *	syscall_island_rules_bytes. An island calls hook_syscall(), or hook_syscall_tail() where it
- *	stands in place of a jump.
+ *	syscall_island_rules_bytes. An island jumps to hook_syscall(), and in the parent, behind
+ *	vfork, clone or clone3, to hook_syscall_tail().
  * graph/graph.h
  *	graph_stubs, GRAPH_STUBS of GRAPH_STUB_BYTES, and what they read: graph_table,
  *	graph_flags; graph_stack.h's struct graph_tls and struct graph_stack.
@@ -104,11 +105,12 @@
  * insn.h
  *	insn_decode() - length, target and operands of an instruction; insn_move() - the same one
  *	for another address; insn_goes_on(), insn_has_target().
- * entries_impl.h
- *	entries_find_ways() - jumps that lead among a function's first instructions.
+ * entries.h
+ *	entries_find_ways() - in which way each function of a file can be redirected, or why it
+ *	cannot.
  * return_slot.h
- *	return_slot_begin(), return_slot_look(): where the return address is, from one instruction
- *	to the next.
+ *	return_slot_begin(), return_slot_look(), for entries_find_ways(): whether a function uses
+ *	its own return address.
  *
  * All entry points keep every register that the function's caller may count on: the registers of
  * arguments and results, the scratch registers of the calling convention, and all vector state.
