@@ -231,6 +231,11 @@ def test_graph_of_a_file_that_is_none(w):
         more = "" if "/" in name else f", and 'trace.dat' has no call of {name}"
         p = w.run("graph", name, status=1)
         assert p.stdout == b"" and p.stderr.decode().splitlines()[-1] == f"vestige: {text}{more}", p
+    w.run("record", "-q", "-p", "function", w.prog, "calls", "1")
+    for name, text in said.items():
+        more = "" if "/" in name else ", and 'trace.dat' has no calls with entry and exit"
+        p = w.run("graph", name, status=1)
+        assert p.stdout == b"" and p.stderr.decode().splitlines()[-1].startswith(f"vestige: {text}{more}"), p
 
 
 def test_graph_of_a_function(w):

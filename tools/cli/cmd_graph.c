@@ -35,7 +35,10 @@ static bool is_recording(const char *word, char *why, size_t room)
 	return true;
 }
 
-/* The word is neither a recording, for the reason @why, nor a function of the one that was read. */
+/*
+ * The word is no recording, for the reason @why, and no function of trace.dat: that has no such
+ * call, or no calls at all.
+ */
 static int neither(const struct view *v, const char *why)
 {
 	char other[512];
@@ -74,7 +77,7 @@ static int run(const struct command *c, int argc, char **argv)
 	else if (argc)
 		opt.function = argv[0];
 	ret = graph_tree_print(&v, &opt);
-	if (ret == -ENOENT && *why)
+	if ((ret == -ENOENT || ret == -EINVAL) && *why)
 		ret = neither(&v, why);
 	ret = cmd_end(ret);
 	view_close(&v);
