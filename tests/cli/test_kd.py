@@ -157,7 +157,7 @@ def test_errors(w):
     """Each error is one line."""
     log = written(w, "kft.log", HEAD % ("", 0, 0) + COLUMNS + ROWS)
     for args, status, said in ((["-l", log], 2, b"with -c"), (["-f", "Fx", log], 2, b"not columns"), (["-s", "tt", log], 2, b"not a column"),
-                               (["-c", "-s", "t", log], 2, b"without -c"), (["no.log"], 1, b"cannot open 'no.log'"), (["--names", "no.map", log], 1, b"no.map"),
+                               (["-c", "-s", "t", log], 2, b"without -c"), (["no.log"], 1, b"cannot open 'no.log'"), (["--names", "no.map", log], 1, b"cannot open 'no.map'"),
                                (["--names", log, log], 1, b"neither a program"), ([written(w, "empty.log", HEAD % ("", 0, 0) + COLUMNS)], 1, b"no call is in"),
                                ([written(w, "big.log", COLUMNS + "1 99999999999999999999 0 f g\n")], 1, b"line 3: a number is too large")):
         p = w.run("kd", *args, status=status)

@@ -109,7 +109,8 @@ def test_a_file_that_cannot_be_read(w):
             f.write(data)
     reads = [(name,) for name in ("replay", "graph", "profile", "report", "dump", "mem", "hist", "tui", "stacks", "kd", "bootgraph", "dot")] + \
         [("sched", "map"), ("report", "--format=trace")]
-    for words in (*reads, ("recover",), ("crash",), ("umount",)):
+    for words in (*reads, ("recover",), ("crash",), ("umount",), ("script",), ("sqlhist", "-f"), ("dot", "--pvtrace", BIN), ("blk", "times", "bad", "--trace"),
+                  ("restore", "tiny.dat", "-i"), ("split", "-i")):
         assert w.run(*words, "/none/x", status=1).stderr.decode() == "vestige: cannot open '/none/x': No such file or directory\n", words
     for words in reads:
         for name, text in (("bad.dat", "is neither a trace.dat nor a spool nor an area"), ("tiny.dat", "is neither a trace.dat nor a spool nor an area"),
@@ -120,7 +121,7 @@ def test_a_file_that_cannot_be_read(w):
             err = w.run(*words, name, status=1).stderr.decode()
             assert err.startswith(f"vestige: '{name}' {text}"), (words, err)
     for words, text in ((("recover", "tiny.dat"), "'tiny.dat' is too short to be a spool"), (("recover", "."), "'.' is not a regular file"),
-                        (("crash", "."), "'.' is not an area"), (("recover", BIN), f"'{BIN}' is not a spool")):
+                        (("dot", "--pvtrace", BIN, "."), "cannot read '.': Is a directory"), (("crash", "."), "'.' is not an area"), (("recover", BIN), f"'{BIN}' is not a spool")):
         assert w.run(*words, status=1).stderr.decode() == f"vestige: {text}\n", words
 
 

@@ -278,7 +278,7 @@ def trace_end(): print("trace_end")
     for args, text in ((("script",), b"name a script"), (("script", "-P", "1", "-i", "x", "s.py"), b"name one of them"),
                        (("script", "--srcline", "s.py"), b"trace.source"), (("script", "-e", "", "s.py"), b"-e")):
         assert text in w.run(*args, status=2).stderr, args
-    assert b"cannot read the script none.py" in w.run("script", "none.py", status=1).stderr
+    assert b"cannot open 'none.py'" in w.run("script", "none.py", status=1).stderr
     with open(w.path("empty.py"), "w", encoding="utf-8") as f:
         f.write("x = 1\n")
     env = python_env(w)

@@ -157,6 +157,8 @@ static int read_lines(struct pvtrace *t, FILE *f, const char *path)
 			return fail(ENOMEM, "out of memory for the calls");
 		t->lines[t->nr++] = (struct pvtrace_line){addr, *line == 'E'};
 	}
+	if (ferror(f))
+		return fail_errno(errno, "cannot read '%s'", path);
 	return t->nr ? 0 : fail(ENODATA, "'%s' is empty", path);
 }
 

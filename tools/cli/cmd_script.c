@@ -143,7 +143,7 @@ static int execute(struct options *o, const char *input, int argc, char **argv)
 
 	snprintf(pid, sizeof(pid), "%d", o->pid);
 	if (!err && access(argv[0], R_OK))
-		err = fail_errno(errno, "cannot read the script %s", argv[0]);
+		err = fail_errno(errno, "cannot open '%s'", argv[0]);
 	if (!err)
 		err = o->pid ? add(o, "pid", pid) : add(o, "input", input);
 	if (!err)

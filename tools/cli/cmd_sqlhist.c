@@ -84,7 +84,7 @@ static int read_sql(const struct command *c, const struct options *o, int argc, 
 	if (o->file) {
 		f = strcmp(o->file, "-") != 0 ? fopen(o->file, "re") : stdin;
 		if (!f)
-			return cmd_end(fail_errno(errno, "cannot read '%s'", o->file));
+			return cmd_end(fail_errno(errno, "cannot open '%s'", o->file));
 		n = fread(sql, 1, MAX_SQL - 1, f);
 		sql[n] = '\0';
 		if (f != stdin)

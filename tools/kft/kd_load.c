@@ -186,9 +186,9 @@ static int read_log(struct kd *kd, struct import_text *in, const char *names)
 	if (got < 0)
 		return got;
 	if (in->err)
-		return fail_errno(-in->err, "cannot read %s", in->path);
+		return fail_errno(-in->err, "cannot read '%s'", in->path);
 	if (!kd->nr_calls)
-		return fail(ENODATA, "no call is in the log %s", in->path);
+		return fail(ENODATA, "no call is in the log '%s'", in->path);
 	if (log.nr_runs > 1)
 		note("the log has %u runs: their calls are counted together", log.nr_runs);
 	if (log.skipped)
@@ -393,7 +393,7 @@ int kd_load(struct kd *kd, struct view *v, const char *names, bool keep)
 	if (is_log)
 		err = read_log(kd, in, names);
 	else if (names)
-		err = fail(EINVAL, "%s is no log of KFT: it has its own names", v->path);
+		err = fail(EINVAL, "'%s' is no log of KFT: it has its own names", v->path);
 	if (in->fd >= 0)
 		close(in->fd);
 	free(in);

@@ -75,21 +75,21 @@ static int read_map(int fd, const char *path, struct symbols *s)
 	int err;
 
 	if (fstat(fd, &st))
-		return fail_errno(errno, "cannot stat %s", path);
+		return fail_errno(errno, "cannot stat '%s'", path);
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_MAP_BYTES)
-		return fail(EINVAL, "%s is no System.map", path);
+		return fail(EINVAL, "'%s' is no System.map", path);
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
 		return no_memory();
 	n = pread(fd, text, (size_t)st.st_size, 0);
 	if (n < 0)
-		err = fail_errno(errno, "cannot read %s", path);
+		err = fail_errno(errno, "cannot read '%s'", path);
 	else
 		err = symbols_add_kallsyms(s, text, (size_t)n) ? no_memory() : 0;
 	free(text);
 	if (!err && !symbols_count(s))
 		err = fail(EINVAL,
-			   "%s is neither a program nor a System.map nor a recording: no line of "
+			   "'%s' is neither a program nor a System.map nor a recording: no line of "
 			   "it is an address, a letter and a name",
 			   path);
 	return err;
@@ -104,8 +104,10 @@ int kd_names_open(const char *path, uint64_t *seen, size_t nr, uint64_t *bias, s
 	*bias = 0;
 	if (!s)
 		err = no_memory();
-	else if (fd < 0 || pread(fd, head, sizeof(head), 0) < 0)
-		err = fail_errno(errno, "cannot read %s", path);
+	else if (fd < 0)
+		err = fail_errno(errno, "cannot open '%s'", path);
+	else if (pread(fd, head, sizeof(head), 0) < 0)
+		err = fail_errno(errno, "cannot read '%s'", path);
 	else if (!memcmp(head, "\177ELF", 4))
 		err = read_program(path, seen, nr, bias, s);
 	else if (reader_format_of(head))
