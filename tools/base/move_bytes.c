@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "tools/base/read_at.h"
+
 #define PART_BYTES 32768u
 
 int move_bytes(int from, uint64_t bytes, FILE *to, bool free)
@@ -15,16 +17,17 @@ int move_bytes(int from, uint64_t bytes, FILE *to, bool free)
 
 	for (uint64_t done = 0; done < bytes;) {
 		size_t want = bytes - done < sizeof(part) ? (size_t)(bytes - done) : sizeof(part);
-		ssize_t n = pread(from, part, want, (off_t)done);
+		int err = read_at(from, part, want, done);
 
-		if (n <= 0)
-			return n ? -errno : -EIO;
+		if (err)
+			return err == -ENODATA ? -EIO : err;
 		errno = 0;
-		if (fwrite(part, 1, (size_t)n, to) != (size_t)n || (free && fflush(to)))
+		if (fwrite(part, 1, want, to) != want || (free && fflush(to)))
 			return errno ? -errno : -EIO;
 		if (free)
-			fallocate(from, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)done, n);
-		done += (uint64_t)n;
+			fallocate(from, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)done,
+				  (off_t)want);
+		done += want;
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 
 #define FIRST_ROOM (64u << 10)
 
@@ -122,18 +123,18 @@ int spill_get(const struct spill *s, uint64_t at, void *to, size_t bytes)
 {
 	char *p = to;
 
-	while (bytes && at < s->written) {
+	if (bytes && at < s->written) {
 		uint64_t left = s->written - at;
-		ssize_t n = pread(s->fd, p, bytes < left ? bytes : (size_t)left, (off_t)at);
+		size_t n = bytes < left ? bytes : (size_t)left;
+		int err = read_at(s->fd, p, n, at);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? fail_errno(errno, "cannot read a temporary file")
-				 : fail(EIO, "a temporary file is shorter than was written");
+		if (err)
+			return err != -ENODATA
+				       ? fail_errno(-err, "cannot read a temporary file")
+				       : fail(EIO, "a temporary file is shorter than was written");
 		p += n;
-		at += (uint64_t)n;
-		bytes -= (size_t)n;
+		at += n;
+		bytes -= n;
 	}
 	if (bytes && (at - s->written > s->nr || bytes > s->nr - (at - s->written)))
 		return fail(EIO, "a temporary file is shorter than was written");
