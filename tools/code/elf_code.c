@@ -23,6 +23,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 #include "tools/code/debuginfod.h"
 
 #define DEBUG_DIR  "/usr/lib/debug/.build-id"
@@ -387,19 +388,21 @@ static int add_debug_file(struct elf_code *c, bool *found)
 	return fd < 0 ? 0 : add_debug_fd(c, fd, found);
 }
 
-/* The CRC-32 of a file, as .gnu_debuglink has it. */
-static uint32_t file_crc(int fd)
+/* Does a file of @bytes have this CRC-32, as .gnu_debuglink has it? No, if it cannot be read. */
+static bool has_crc(int fd, uint64_t bytes, uint32_t crc)
 {
 	unsigned char buf[16384];
-	uLong crc = crc32(0, NULL, 0);
-	off_t at = 0;
-	ssize_t n;
+	uLong sum = crc32(0, NULL, 0);
 
-	while ((n = pread(fd, buf, sizeof(buf), at)) > 0) {
+	for (uint64_t at = 0; at < bytes;) {
+		size_t n = bytes - at < sizeof(buf) ? (size_t)(bytes - at) : sizeof(buf);
+
+		if (read_at(fd, buf, n, at))
+			return false;
+		sum = crc32(sum, buf, (uInt)n);
 		at += n;
-		crc = crc32(crc, buf, (uInt)n);
 	}
-	return (uint32_t)crc;
+	return sum == crc;
 }
 
 /* Take the symbols of @path if it is the file that .gnu_debuglink means. */
@@ -412,7 +415,7 @@ static int add_linked_file(struct elf_code *c, const char *path, uint32_t crc, b
 	if (fd < 0)
 		return 0;
 	e = elf_begin(fd, ELF_C_READ, NULL);
-	if (e && (c->build_id_bytes ? same_build_id(e, c) : file_crc(fd) == crc))
+	if (e && (c->build_id_bytes ? same_build_id(e, c) : has_crc(fd, (uint64_t)st.st_size, crc)))
 		err = add_tables(c, e, SHT_SYMTAB, found);
 	elf_end(e);
 	close(fd);
