@@ -12,6 +12,7 @@
 #include "engine/base/bitmap.h"
 #include "engine/base/mem.h"
 #include "engine/base/sort.h"
+#include "engine/base/text.h"
 #include "engine/control/tree.h"
 #include "engine/process/area.h"
 #include "engine/process/elf_file.h"
@@ -188,8 +189,7 @@ static const struct tree_row *find(const char *rest, struct tree_at *at)
 	if (!str_starts(rest, "function"))
 		return NULL;
 	rest += strlen("function");
-	if (*rest < '0' || *rest > '9' || tree_number(rest, strlen(rest), &cpu) ||
-	    cpu >= area->nr_cpus)
+	if (!is_digit(*rest) || tree_number(rest, strlen(rest), &cpu) || cpu >= area->nr_cpus)
 		return NULL;
 	at->cpu = (uint32_t)cpu;
 	return &function_row;

@@ -337,7 +337,7 @@ int tree_number(const char *text, size_t n, uint64_t *v)
 	/* decimal alone: 0x is refused, and leading zeros do not mean octal */
 	for (i = 0; i + 1 < n && text[i] == '0' && text[i + 1] != '\n'; i++)
 		;
-	if (i && (text[i] < '0' || text[i] > '9'))
+	if (i && !is_digit(text[i]))
 		return -EINVAL;
 	return str_to_u64(text + i, n - i, v);
 }

@@ -12,6 +12,7 @@
 
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/process/area.h"
 #include "engine/process/heap.h"
 #include "engine/core/text_patch.h"
@@ -34,12 +35,9 @@ static int is_name(const char *s, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		char c = s[i];
-
-		if (c != '_' && (c < '0' || c > '9') && ((c | 32) < 'a' || (c | 32) > 'z'))
+	for (i = 0; i < n; i++)
+		if (!is_name_char(s[i]))
 			return 0;
-	}
 	return n && n < ATRACE_MAX_TAG;
 }
 

@@ -11,6 +11,7 @@
 
 #include "arch_clock.h"
 #include "engine/arch/sys.h"
+#include "engine/base/clock_ns.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
@@ -46,14 +47,6 @@ int clock_makes_calls(void)
 	return makes_calls;
 }
 
-static uint64_t real_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t clock_from_ns(uint64_t ns)
 {
 	const struct area_table *t = &area->tables[AREA_CLOCKS];
@@ -86,15 +79,13 @@ int64_t clock_offset(int id)
 	int i;
 
 	for (i = 0; i < 16; i++) {
-		struct timespec t;
-		int64_t before = (int64_t)ring_clock_mono(), after;
+		int64_t before = (int64_t)ring_clock_mono(), then = (int64_t)clock_ns(id);
+		int64_t after = (int64_t)ring_clock_mono();
 
-		clock_gettime(id, &t);
-		after = (int64_t)ring_clock_mono();
 		if (after - before >= bracket)
 			continue;
 		bracket = after - before;
-		best = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - before - bracket / 2;
+		best = then - before - bracket / 2;
 	}
 	return best;
 }
@@ -114,7 +105,7 @@ void clock_add_pair(void)
 			best = (struct area_clock){before + (after - before) / 2, mono, 0,
 						   after - before};
 	}
-	best.real_ns = real_ns() - (ring_clock_mono() - best.mono_ns);
+	best.real_ns = clock_ns(CLOCK_REALTIME) - (ring_clock_mono() - best.mono_ns);
 	if (area->clock == AREA_CLOCK_MONO)
 		best.stamp = best.mono_ns;
 	if (area_reserve(AREA_CLOCKS, t->count + 1))

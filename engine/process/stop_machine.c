@@ -23,6 +23,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/base/sort.h"
+#include "engine/base/text.h"
 #include "engine/process/thread_list.h"
 
 #define STACK_BYTES  65536u
@@ -169,7 +170,7 @@ static uint64_t status_field(const char *text, const char *name)
 	for (text += n; *text == '\t'; text++)
 		;
 	for (; *text && *text != '\n'; text++)
-		value = value << 4 | (uint64_t)(*text <= '9' ? *text - '0' : *text - 'a' + 10);
+		value = value << 4 | hex_digit(*text);
 	return value;
 }
 

@@ -28,6 +28,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/process/area.h"
 #include "engine/process/thread_list.h"
 #include "engine/sources/mask.h"
@@ -336,7 +337,7 @@ static int is_blocked(int tid, void *arg)
 	if (n <= 0 || i + (long)sizeof(label) + 16 > n)
 		return 0;
 	for (k = i + (long)sizeof(label) - 1; k < n && text[k] != '\n'; k++)
-		mask = mask << 4 | (uint64_t)(text[k] <= '9' ? text[k] - '0' : text[k] - 'a' + 10);
+		mask = mask << 4 | hex_digit(text[k]);
 	return mask & SEGV && !(mask & NPTL_SIGNALS);
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/core/ftrace_formats.h"
 #include "engine/core/tracer.h"
 #include "engine/ring/ring_write.h"
@@ -120,11 +121,8 @@ static int take_hex(const char **p, uint64_t *v)
 	if (at[0] == '0' && at[1] == 'x')
 		at += 2;
 	for (*p = at;; at++) {
-		uint32_t digit = (uint8_t)*at - '0';
+		uint32_t digit = hex_digit(*at);
 
-		if (digit > 9)
-			digit = ((uint8_t)*at | 0x20) - 'a' < 6u ? ((uint8_t)*at | 0x20) - 'a' + 10u
-								 : 16;
 		if (digit > 15 || *v >> 60)
 			break;
 		*v = *v << 4 | digit;

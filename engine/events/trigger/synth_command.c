@@ -52,13 +52,10 @@ static int is_good_name(const char *name, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		char c = name[i], lower = (char)(c | 0x20);
-
-		if (c != '_' && !(lower >= 'a' && lower <= 'z') && !(i && is_digit(c)))
+	for (i = 0; i < n; i++)
+		if (!is_name_char(name[i]))
 			return 0;
-	}
-	return n > 0;
+	return n && !is_digit(*name);
 }
 
 /* The first occurrence of @part in a text; NULL: none. */
