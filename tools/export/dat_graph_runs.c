@@ -124,19 +124,35 @@ static void find_exit(const struct encoder *e, struct last_entry *l, const struc
 	l->exit_ip = nr ? s->calls[nr - 1].ip : 0;
 }
 
+static inline void put_entry(struct encoder *e, const struct record *rec, uint64_t ip,
+			     uint32_t depth, uint32_t stack, uint32_t how)
+{
+	struct last_entry *l = e->run_last;
+	unsigned char *data;
+
+	if (l->pending)
+		check_leaf(e, l, rec, false, ip, stack, 0, 0);
+	data = put(e, rec->ts, DAT_COMPACT_ENTRY_BYTES);
+	if (data)
+		dat_compact_entry(data, e->common | DAT_ID_ENTRY, ip, depth, stack, how);
+}
+
+static inline void put_exit(struct encoder *e, uint64_t ip, uint64_t start, uint64_t end,
+			    uint32_t depth, uint32_t stack, uint32_t how)
+{
+	unsigned char *data = put(e, end, DAT_COMPACT_EXIT_BYTES);
+
+	if (data)
+		dat_compact_exit(data, e->common | DAT_ID_EXIT, ip, start, end, depth, stack, how);
+}
+
 static inline void encode_entry(struct encoder *e, const struct call *call,
 				const struct record *rec)
 {
 	uint32_t stack = number_of(e, rec->process, call->stack, call->depth);
 	struct last_entry *l = e->run_last;
-	unsigned char *data;
 
-	if (l->pending)
-		check_leaf(e, l, rec, false, call->ip, stack, 0, 0);
-	data = put(e, rec->ts, DAT_COMPACT_ENTRY_BYTES);
-	if (data)
-		dat_compact_entry(data, e->common | DAT_ID_ENTRY, call->ip, call->depth, stack,
-				  call->flags & CALL_TAIL ? DAT_HOW_TAIL : 0);
+	put_entry(e, rec, call->ip, call->depth, stack, call->flags & CALL_TAIL ? DAT_HOW_TAIL : 0);
 	l->pending = true;
 	l->known = l->any_exit = false;
 	l->at = e->calls->run_at;
@@ -150,25 +166,22 @@ static inline void encode_entry(struct encoder *e, const struct call *call,
 		find_exit(e, l, rec);
 }
 
-static inline void put_exit(struct encoder *e, const struct record *rec, uint64_t ip, uint64_t took,
+/* An exit of @ip, of a call on stack @stack_id that took @took. */
+static inline void end_call(struct encoder *e, const struct record *rec, uint64_t ip, uint64_t took,
 			    uint32_t depth, uint32_t stack_id, uint32_t how)
 {
 	uint32_t stack = number_of(e, rec->process, stack_id, depth);
 	struct last_entry *l = e->run_last;
-	unsigned char *data;
 
 	if (l->pending)
 		check_leaf(e, l, rec, true, ip, stack, took, how);
-	data = put(e, rec->ts, DAT_COMPACT_EXIT_BYTES);
-	if (data)
-		dat_compact_exit(data, e->common | DAT_ID_EXIT, ip, rec->ts - took, rec->ts, depth,
-				 stack, how);
+	put_exit(e, ip, rec->ts - took, rec->ts, depth, stack, how);
 }
 
 static inline void encode_exit(struct encoder *e, const struct call *call, const struct record *rec)
 {
 	if (rec && !(call->flags & CALL_NO_EXIT))
-		put_exit(e, rec, call->ip, call->end - call->start, call->depth, call->stack,
+		end_call(e, rec, call->ip, call->end - call->start, call->depth, call->stack,
 			 call->flags & CALL_UNWOUND ? DAT_HOW_UNWOUND : 0);
 }
 
@@ -193,21 +206,12 @@ static bool run_leaf(struct calls *c, struct call *parent, const struct record *
 	const struct stack *s = c->cpu_thread[rec->cpu]->cur;
 	uint32_t depth = parent->depth + 1, stack;
 	struct encoder *e = c->arg;
-	struct last_entry *l = e->run_last;
-	unsigned char *data;
 
 	if (end < rec->ts)
 		return false;
 	stack = number_of(e, rec->process, s->own ? 0 : s->id, depth);
-	if (l->pending)
-		check_leaf(e, l, rec, false, rec->ip, stack, 0, 0);
-	data = put(e, rec->ts, DAT_COMPACT_ENTRY_BYTES);
-	if (data)
-		dat_compact_entry(data, e->common | DAT_ID_ENTRY, rec->ip, depth, stack, 0);
-	data = put(e, end, DAT_COMPACT_EXIT_BYTES);
-	if (data)
-		dat_compact_exit(data, e->common | DAT_ID_EXIT, rec->ip, rec->ts, end, depth, stack,
-				 0);
+	put_entry(e, rec, rec->ip, depth, stack, 0);
+	put_exit(e, rec->ip, rec->ts, end, depth, stack, 0);
 	return true;
 }
 
@@ -226,7 +230,7 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 
 static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct record *rec)
 {
-	put_exit(arg, rec, rec->ip, 0, depth, stack, DAT_HOW_NO_START);
+	end_call(arg, rec, rec->ip, 0, depth, stack, DAT_HOW_NO_START);
 }
 
 static int on_run(struct calls *c, void *arg, const struct run *run)
