@@ -77,24 +77,35 @@ bool proc_stat(int pid, struct proc_stat *s)
 	return found;
 }
 
+/* The text behind @name; NULL: the line has another name. */
+static const char *value_of(const char *line, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(line, name, n) ? NULL : line + n;
+}
+
+/* Some sixty lines a thread, of which few are wanted: scanf() only where the name is right. */
 static void take_status(const char *line, struct proc_status *s)
 {
-	const char *last;
+	const char *v;
 
-	for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(*NUMBERS); i++) {
-		size_t n = strlen(NUMBERS[i].name);
-
-		if (!strncmp(line, NUMBERS[i].name, n))
-			*(int *)((char *)s + NUMBERS[i].at) = (int)strtol(line + n, NULL, 10);
-	}
-	sscanf(line, "Name: %15[^\n]", s->comm);
-	sscanf(line, "State: %c", &s->state);
-	sscanf(line, "Uid: %u %u %u", &s->uid, &s->euid, &s->suid);
-	sscanf(line, "CapEff: %" SCNx64, &s->effective_caps);
+	for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(*NUMBERS); i++)
+		if ((v = value_of(line, NUMBERS[i].name)))
+			*(int *)((char *)s + NUMBERS[i].at) = (int)strtol(v, NULL, 10);
+	if ((v = value_of(line, "Name:")))
+		sscanf(v, " %15[^\n]", s->comm);
+	else if ((v = value_of(line, "State:")))
+		sscanf(v, " %c", &s->state);
+	else if ((v = value_of(line, "Uid:")))
+		sscanf(v, "%u %u %u", &s->uid, &s->euid, &s->suid);
+	else if ((v = value_of(line, "CapEff:")))
+		sscanf(v, "%" SCNx64, &s->effective_caps);
 	/* one number for each namespace, ours first */
-	if (!strncmp(line, "NSpid:", 6) && (last = strrchr(line, '\t')))
-		s->inner_pid = (int)strtol(last + 1, NULL, 10);
-	s->has_memory |= !strncmp(line, "VmSize:", 7);
+	else if ((v = value_of(line, "NSpid:")) && (v = strrchr(v, '\t')))
+		s->inner_pid = (int)strtol(v + 1, NULL, 10);
+	else if (value_of(line, "VmSize:"))
+		s->has_memory = true;
 }
 
 int proc_status(int pid, struct proc_status *s)
