@@ -67,12 +67,11 @@ struct recorder {
 	uint64_t turn_ns, turn_stamp; /* time of the last turn, in ns and in clock units */
 };
 
-#define TURN_EVERY_NS UINT64_C(100000000)
-#define TURN_AT_FIRST_NS                                                                           \
-	UINT64_C(25000000) /* in the first TURN_SOON_NS: short programs end in them */
-#define TURN_SOON_NS UINT64_C(2000000000)
+#define TURN_EVERY_NS	 UINT64_C(100000000)
+#define TURN_AT_FIRST_NS UINT64_C(25000000)
+#define TURN_SOON_NS	 UINT64_C(2000000000)
 
-/* The time between two turns. */
+/* The time between two turns. Short programs end in the first TURN_SOON_NS. */
 static inline uint64_t turn_every_ns(const struct recorder *r, uint64_t now)
 {
 	return now - r->begun_ns < TURN_SOON_NS ? TURN_AT_FIRST_NS : TURN_EVERY_NS;
