@@ -432,6 +432,11 @@ def test_source_lines(w):
     # so are the names
     record(w, "calls", "1", prog=w.path("lines"))
     assert texts(replay(w))[:2] == WHOLE[:2]
+    # a FIFO in its place is not waited for
+    os.rename(w.path("lines.debug"), w.path("kept"))
+    os.mkfifo(w.path("lines.debug"))
+    assert ".c:" not in w.run("graph", "--srcline").stdout.decode()
+    os.rename(w.path("kept"), w.path("lines.debug"))
     # a file that was built again has other lines
     w.compile("lines", "\n" + open(w.prog + ".c").read(), "-g")
     assert ".c:" not in w.run("graph", "--srcline").stdout.decode()

@@ -19,14 +19,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/read_at.h"
-#include "tools/code/debuginfod.h"
+#include "tools/base/open_regular.h"
+#include "tools/code/debug_file.h"
 
-#define DEBUG_DIR  "/usr/lib/debug/.build-id"
 #define NAME_BLOCK 65536
 
 #define MAX_XZ_MEMORY (UINT64_C(128) << 20) /* limit for unpacking */
@@ -139,33 +137,6 @@ static int add_tables(struct elf_code *c, Elf *e, unsigned int type, bool *found
 		return add_table(c, e, scn, &sh);
 	}
 	return 0;
-}
-
-static void read_build_id(struct elf_code *c, Elf *e)
-{
-	size_t n = 0;
-	GElf_Phdr ph;
-
-	elf_getphdrnum(e, &n);
-	for (size_t i = 0; i < n; i++) {
-		GElf_Nhdr nh;
-		size_t name, desc, at = 0;
-		Elf_Data *data;
-
-		if (!gelf_getphdr(e, (int)i, &ph) || ph.p_type != PT_NOTE)
-			continue;
-		data = elf_getdata_rawchunk(e, (int64_t)ph.p_offset, ph.p_filesz,
-					    ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-		while (data && (at = gelf_getnote(data, at, &nh, &name, &desc)) > 0) {
-			if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != 4 ||
-			    memcmp((char *)data->d_buf + name, "GNU", 4) ||
-			    nh.n_descsz > sizeof(c->build_id))
-				continue;
-			memcpy(c->build_id, (char *)data->d_buf + desc, nh.n_descsz);
-			c->build_id_bytes = nh.n_descsz;
-			return;
-		}
-	}
 }
 
 static int read_sections(struct elf_code *c, Elf *e)
@@ -321,126 +292,27 @@ static int add_plt(struct elf_code *c, Elf *e)
 	return err;
 }
 
-static int open_regular(const char *path, struct stat *st)
+/* Add the symbols of the first debug file that has any. */
+static int add_debug_files(struct elf_code *c, Elf *object, const char *path, bool *found)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int err;
+	GElf_Word crc = 0;
+	struct debug_file_of of = {
+		.path = path,
+		.build_id = c->build_id,
+		.build_id_bytes = c->build_id_bytes,
+		.link = dwelf_elf_gnu_debuglink(object, &crc),
+	};
+	unsigned int place = 0;
+	int fd, err = 0;
 
-	if (fd < 0)
-		return fail_errno(errno, "cannot open %s", path);
-	if (fstat(fd, st)) {
-		err = errno;
+	of.crc = crc;
+	while (!err && !*found && (fd = debug_file_next(&of, &place)) >= 0) {
+		Elf *e = elf_begin(fd, ELF_C_READ, NULL);
+
+		if (e)
+			err = add_tables(c, e, SHT_SYMTAB, found);
+		elf_end(e);
 		close(fd);
-		return fail_errno(err, "cannot stat %s", path);
-	}
-	if (!S_ISREG(st->st_mode)) {
-		close(fd);
-		return fail(EINVAL, "%s is not a regular file", path);
-	}
-	return fd;
-}
-
-static bool same_build_id(Elf *e, const struct elf_code *c)
-{
-	struct elf_code other = {0};
-
-	read_build_id(&other, e);
-	return other.build_id_bytes == c->build_id_bytes &&
-	       !memcmp(other.build_id, c->build_id, c->build_id_bytes);
-}
-
-/* Add the symbols of a file if it has the same build-id, and close it. */
-static int add_debug_fd(struct elf_code *c, int fd, bool *found)
-{
-	Elf *e = elf_begin(fd, ELF_C_READ, NULL);
-	int err = 0;
-
-	if (e && same_build_id(e, c))
-		err = add_tables(c, e, SHT_SYMTAB, found);
-	elf_end(e);
-	close(fd);
-	return err;
-}
-
-/* Add the symbols of the debug file from a server; only if DEBUGINFOD_URLS is set. */
-static int add_fetched(struct elf_code *c, bool *found)
-{
-	int fd = debuginfod_open(c->build_id, c->build_id_bytes);
-
-	return fd < 0 ? 0 : add_debug_fd(c, fd, found);
-}
-
-/* The symbols of the debug file that Debian's -dbgsym packages install. */
-static int add_debug_file(struct elf_code *c, bool *found)
-{
-	char path[sizeof(DEBUG_DIR) + 2 * sizeof(c->build_id) + 16];
-	struct stat st;
-	size_t at;
-	int fd;
-
-	if (c->build_id_bytes < 2)
-		return 0;
-	at = (size_t)sprintf(path, DEBUG_DIR "/%02x/", c->build_id[0]);
-	for (unsigned int i = 1; i < c->build_id_bytes; i++)
-		at += (size_t)sprintf(path + at, "%02x", c->build_id[i]);
-	strcpy(path + at, ".debug");
-	fd = open_regular(path, &st);
-	return fd < 0 ? 0 : add_debug_fd(c, fd, found);
-}
-
-/* Does a file of @bytes have this CRC-32, as .gnu_debuglink has it? No, if it cannot be read. */
-static bool has_crc(int fd, uint64_t bytes, uint32_t crc)
-{
-	unsigned char buf[16384];
-	uLong sum = crc32(0, NULL, 0);
-
-	for (uint64_t at = 0; at < bytes;) {
-		size_t n = bytes - at < sizeof(buf) ? (size_t)(bytes - at) : sizeof(buf);
-
-		if (read_at(fd, buf, n, at))
-			return false;
-		sum = crc32(sum, buf, (uInt)n);
-		at += n;
-	}
-	return sum == crc;
-}
-
-/* Take the symbols of @path if it is the file that .gnu_debuglink means. */
-static int add_linked_file(struct elf_code *c, const char *path, uint32_t crc, bool *found)
-{
-	struct stat st;
-	int fd = open_regular(path, &st), err = 0;
-	Elf *e;
-
-	if (fd < 0)
-		return 0;
-	e = elf_begin(fd, ELF_C_READ, NULL);
-	if (e && (c->build_id_bytes ? same_build_id(e, c) : has_crc(fd, (uint64_t)st.st_size, crc)))
-		err = add_tables(c, e, SHT_SYMTAB, found);
-	elf_end(e);
-	close(fd);
-	return err;
-}
-
-/*
- * The debug file that .gnu_debuglink names. Not by dwfl_standard_find_debuginfo(), whose open()
- * waits for ever if another user has put a FIFO there.
- */
-static int add_debug_link(struct elf_code *c, Elf *e, const char *object, bool *found)
-{
-	const char *const places[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
-	const char *slash = strrchr(object, '/');
-	int dir = slash ? (int)(slash - object) + 1 : 0, err = 0;
-	GElf_Word crc;
-	const char *name = dwelf_elf_gnu_debuglink(e, &crc);
-
-	if (!name || !*name || strlen(name) > NAME_MAX || strchr(name, '/'))
-		return 0;
-	for (unsigned int i = 0; !err && !*found && i < 3; i++) {
-		char path[PATH_MAX + NAME_MAX + 32];
-
-		snprintf(path, sizeof(path), places[i], dir, object, name);
-		err = add_linked_file(c, path, crc, found);
 	}
 	return err;
 }
@@ -554,17 +426,13 @@ int elf_code_load(const char *path, struct elf_code *c)
 		close(fd);
 		return fail(EINVAL, "%s is not an ELF file", path);
 	}
-	read_build_id(c, e);
+	c->build_id_bytes = elf_build_id(e, c->build_id);
 	err = read_sections(c, e);
 	if (!err)
 		err = add_tables(c, e, SHT_SYMTAB, &found);
 	own = found;
 	if (!err && !found)
-		err = add_debug_file(c, &found);
-	if (!err && !found)
-		err = add_debug_link(c, e, path, &found);
-	if (!err && !found)
-		err = add_fetched(c, &found);
+		err = add_debug_files(c, e, path, &found);
 	if (!err && !found)
 		err = add_packed(c, e);
 	if (!err && !own)

@@ -13,6 +13,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/open_regular.h"
 #include "tools/dat/dat_format.h"
 #include "tools/dat/dat_pieces.h"
 #include "tools/export/dat_file.h"
@@ -84,38 +85,19 @@ struct cpus {
 	uint32_t nr;
 };
 
-/*
- * Open a regular file; a named pipe does not block. Return: a descriptor, or -errno with fail()
- * set.
- */
-static int open_regular(const char *name, uint64_t *bytes)
-{
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
-	struct stat st;
-
-	if (fd < 0)
-		return fail_errno(errno, "cannot open '%s'", name);
-	if (fstat(fd, &st))
-		err = fail_errno(errno, "cannot read '%s'", name);
-	else if (!S_ISREG(st.st_mode))
-		err = fail(EINVAL, "'%s' is not a regular file", name);
-	else
-		err = 0;
-	*bytes = err ? 0 : (uint64_t)st.st_size;
-	if (err)
-		close(fd);
-	return err ? err : fd;
-}
-
 static int open_cpu(struct cpus *c, uint32_t cpu, const char *name)
 {
 	struct dat_join_cpu *to = &c->at[cpu];
+	struct stat st;
 
 	if (c->names[cpu])
 		return fail(EEXIST, "'%s' and '%s' are both of CPU %u", c->names[cpu], name, cpu);
 	c->names[cpu] = name;
-	to->fd = open_regular(name, &to->bytes);
-	return to->fd < 0 ? to->fd : 0;
+	to->fd = open_regular(name, &st);
+	if (to->fd < 0)
+		return to->fd;
+	to->bytes = (uint64_t)st.st_size;
+	return 0;
 }
 
 static int open_cpus(struct cpus *c, char *const *files, int nr)
@@ -303,8 +285,8 @@ static int open_machine(const struct restore_options *o, FILE **out)
 
 static int open_given(const char *path, FILE **out)
 {
-	uint64_t bytes;
-	int fd = open_regular(path, &bytes);
+	struct stat st;
+	int fd = open_regular(path, &st);
 
 	if (fd < 0)
 		return fd;
