@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 
 /*
  * A line "PATH VALUE" for each changed file, in order; for an instance a line "PATH " without a
@@ -75,15 +76,18 @@ static int put_back(int fd, bool dry, void (*report)(const char *path))
 	size_t nr = 0;
 	struct stat st;
 	int err = 0;
-	ssize_t n;
 
 	if (fstat(fd, &st))
 		return fail_errno(errno, "cannot read %s", STATE);
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
 		return fail(ENOMEM, "out of memory for %s", STATE);
-	n = pread(fd, text, (size_t)st.st_size, 0);
-	text[n < 0 ? 0 : n] = '\0';
+	err = read_at_or_fail(fd, text, (size_t)st.st_size, 0, STATE);
+	if (err) {
+		free(text);
+		return err;
+	}
+	text[st.st_size] = '\0';
 	rest = text;
 	while ((line = strsep(&rest, "\n")) && nr < LINES_MAX)
 		if (*line)

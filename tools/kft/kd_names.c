@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/read_at.h"
 #include "tools/code/elf_code.h"
 #include "tools/code/load_bias.h"
 #include "tools/code/symbols.h"
@@ -71,7 +72,6 @@ static int read_map(int fd, const char *path, struct symbols *s)
 {
 	struct stat st;
 	char *text;
-	ssize_t n;
 	int err;
 
 	if (fstat(fd, &st))
@@ -81,11 +81,9 @@ static int read_map(int fd, const char *path, struct symbols *s)
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
 		return no_memory();
-	n = pread(fd, text, (size_t)st.st_size, 0);
-	if (n < 0)
-		err = fail_errno(errno, "cannot read '%s'", path);
-	else
-		err = symbols_add_kallsyms(s, text, (size_t)n) ? no_memory() : 0;
+	err = read_at_or_fail(fd, text, (size_t)st.st_size, 0, path);
+	if (!err)
+		err = symbols_add_kallsyms(s, text, (size_t)st.st_size) ? no_memory() : 0;
 	free(text);
 	if (!err && !symbols_count(s))
 		err = fail(EINVAL,
