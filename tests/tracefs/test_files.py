@@ -397,6 +397,17 @@ def test_mount_and_umount(w):
     w.run("mount", "/dev/null/x", status=1)
 
 
+def test_folders_that_a_mount_would_hide(w):
+    for folder, there in ((w.areas, "areas"), (os.path.dirname(w.areas), "areas"), ("/", "areas"), ("/proc", "/proc")):
+        said = w.run("mount", folder, status=1).stderr.decode()
+        assert there in said and "name another folder" in said, said
+    del w.env["VESTIGE_DIR"]
+    for folder in ("/dev/shm", "/dev"):
+        assert b"name another folder" in w.run("mount", folder, status=1).stderr
+    with open("/proc/self/mounts", encoding="utf-8") as f:
+        assert not any(line.split()[1] in ("/", "/proc", "/dev", "/dev/shm") for line in f if "vestige" in line.split()[0])
+
+
 def test_the_same_twice(w):
     with steps(w, boot="ftrace=function") as p:
         p.call(2000)

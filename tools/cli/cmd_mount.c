@@ -31,6 +31,13 @@ static int make_dir(const char *named, char path[PATH_MAX])
 		return fail_errno(errno, "cannot make %s", named);
 	if (!realpath(named, path))
 		return fail_errno(errno, "cannot use %s", named);
+	if (areas_are_below(path))
+		return fail(EBUSY,
+			    "cannot mount on '%s': it would hide the processes' areas, which are "
+			    "there: name another folder",
+			    path);
+	if (!strcmp(path, "/proc"))
+		return fail(EBUSY, "cannot mount on /proc: name another folder");
 	if (mount_is_ours(path))
 		return fail(EBUSY, "%s is mounted already (`vestige umount` unmounts it)", path);
 	return 0;

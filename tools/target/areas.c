@@ -284,6 +284,25 @@ void areas_report(void (*say)(const char *line))
 	say(line);
 }
 
+bool areas_are_below(const char *dir)
+{
+	const char *env = getenv("VESTIGE_DIR");
+	char path[PATH_MAX];
+	size_t n = strlen(dir);
+
+	/* a folder that is not there yet has no areas */
+	if (!realpath(env && *env ? env : SHM_DIR, path))
+		return false;
+	while (n && dir[n - 1] == '/')
+		n--;
+	if (!strncmp(path, dir, n) && (!path[n] || path[n] == '/'))
+		return true;
+	n = strlen(path);
+	/* by default, each user's folder is one below SHM_DIR */
+	return !(env && *env) && !strncmp(dir, path, n) && dir[n] == '/' &&
+	       !strncmp(dir + n + 1, SHM_PREFIX, strlen(SHM_PREFIX)) && !strchr(dir + n + 1, '/');
+}
+
 int areas_open(const struct area_file *file, struct image *t)
 {
 	const struct folder *f;

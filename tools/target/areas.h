@@ -3,6 +3,7 @@
 #ifndef VESTIGE_TOOLS_AREAS_H
 #define VESTIGE_TOOLS_AREAS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "tools/target/image.h"
@@ -37,6 +38,12 @@ int areas_compare(const struct area_file *a, const struct area_file *b);
  * with the folders that were read if there is no area.
  */
 void areas_report(void (*say)(const char *line));
+
+/*
+ * areas_are_below() - are the folders of the areas below a folder, or that folder itself?
+ * @dir: an absolute path without links.
+ */
+bool areas_are_below(const char *dir);
 
 /*
  * areas_open() - open an area of the list as an image.
