@@ -141,6 +141,7 @@ def test_unknown_commands(w):
     assert b"--nosuch" in w.run("--nosuch", status=2).stderr
     assert w.run("", status=2).stderr == b"vestige: no command is named: the word for it is empty (see vestige --help)\n"
     assert b"did you mean list" in w.run("help", "lits", status=2).stderr
+    assert b"no flag of help --color" in w.run("help", "--color", status=2).stderr
     w.run(status=2)
 
 

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 from cli_test import BIN, main, python_env, sanitizer, spinning
@@ -279,6 +280,8 @@ def trace_end(): print("trace_end")
                        (("script", "--srcline", "s.py"), b"trace.source"), (("script", "-e", "", "s.py"), b"-e")):
         assert text in w.run(*args, status=2).stderr, args
     assert b"cannot open 'none.py'" in w.run("script", "none.py", status=1).stderr
+    err = w.run("script", sys.executable, status=1, env=python_env(w)).stderr.decode()
+    assert err.count("\n") == 1 and "is not a Python script" in err, err
     with open(w.path("empty.py"), "w", encoding="utf-8") as f:
         f.write("x = 1\n")
     env = python_env(w)

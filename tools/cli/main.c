@@ -97,6 +97,14 @@ static const char *flag_name(const void *arg, size_t i)
 	return names[i];
 }
 
+static const char *help_flag_name(const void *arg, size_t i)
+{
+	static const char *const names[] = {"--help", "--version", NULL};
+
+	(void)arg;
+	return names[i];
+}
+
 static int unknown(const char *what, const char *name,
 		   const char *(*name_at)(const void *arg, size_t i))
 {
@@ -182,6 +190,8 @@ static int run(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "help")) {
 		c = find(argv[2]);
+		if (!c && argv[2][0] == '-')
+			return unknown("flag of help", argv[2], help_flag_name);
 		if (!c)
 			return unknown_command(argv[2]);
 		options_help(c);

@@ -422,7 +422,14 @@ def _script(words):
     namespace = {"__name__": "__main__", "__file__": script, "vestige_trace": sys.modules.get("vestige_trace", sys.modules[__name__])}
     with builtins.open(script, "rb") as f:   # with the encoding that it names
         source = f.read()
-    exec(compile(source, script, "exec"), namespace)  # pylint: disable=exec-used
+    try:
+        code = compile(source, script, "exec")
+    except (SyntaxError, ValueError) as why:
+        if getattr(why, "lineno", None):
+            raise
+        print(f"vestige: script: '{script}' is not a Python script: {why}", file=sys.stderr)
+        return 1
+    exec(code, namespace)  # pylint: disable=exec-used
     hooks = _Hooks(namespace, rest)
     kinds = hooks.wants()
     if not kinds:
