@@ -57,10 +57,33 @@ static uint32_t nr_page_places(const struct area_config *config)
 	return config->nr_cpus * config->cpu_room * (config->snapshot ? 2 : 1);
 }
 
+/*
+ * Small tables of which every area uses a row at once. They are behind the header, so that they
+ * need no page each: the kernel takes 4 us for a page of a new file. The last one may be longer.
+ */
+static const uint8_t small[] = {AREA_CPUS, AREA_SNAPSHOTS, AREA_LATENCIES, AREA_BUFFERS};
+
+#define SMALL_ALIGN 128u /* two lines, as writers of different CPUs have rows side by side */
+
+static int is_small(int id)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(small); i++)
+		if (small[i] == id)
+			return 1;
+	return 0;
+}
+
+static uint64_t table_bytes(const struct area_table *t)
+{
+	return (uint64_t)t->capacity * t->entry_bytes;
+}
+
 /* Compute the offsets of all tables and of the pages behind them. Return: the size of the file. */
 uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 {
-	uint64_t at = PAGE_BYTES;
+	uint64_t at = sizeof(*h);
 	int i;
 
 	h->magic = AREA_MAGIC;
@@ -79,10 +102,23 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 			capacity = nr_page_places(config);
 		if (i == AREA_HIST_ROOM)
 			capacity = config->hist_room;
-		AREA_TABLE(h, i)->offset = at;
 		AREA_TABLE(h, i)->entry_bytes = layout[i].entry_bytes;
 		AREA_TABLE(h, i)->capacity = capacity;
-		at = page_up(at + (uint64_t)capacity * layout[i].entry_bytes);
+	}
+	for (i = 0; i < (int)ARRAY_SIZE(small); i++) {
+		struct area_table *t = AREA_TABLE(h, small[i]);
+
+		t->offset = (at + SMALL_ALIGN - 1) & ~(uint64_t)(SMALL_ALIGN - 1);
+		at = t->offset + table_bytes(t);
+	}
+	at = page_up(at);
+	for (i = 0; i < AREA_NR_TABLES; i++) {
+		struct area_table *t = AREA_TABLE(h, i);
+
+		if (is_small(i))
+			continue;
+		t->offset = at;
+		at = page_up(at + table_bytes(t));
 	}
 	h->stack_offset = at;
 	at = page_up(at + sizeof(struct area_stack));
@@ -146,34 +182,19 @@ int area_reserve(enum area_table_id id, uint32_t count)
 /* Pages that no CPU may use yet must be inaccessible: mlockall() would give them memory. */
 static int reach(struct area_header *h, uint32_t index, uint32_t from, uint32_t to)
 {
-	const struct area_table *t = &h->tables[AREA_PAGES];
 	uint8_t *pages = (uint8_t *)h + h->pages_offset;
-	int err;
 
 	if (from >= to)
 		return 0;
-	err = sys_mprotect(pages + (uint64_t)(index + from) * PAGE_BYTES,
-			   (size_t)(to - from) * PAGE_BYTES, PROT_READ | PROT_WRITE);
-	if (err)
-		return err;
-	return back_range(h, t->offset + (uint64_t)(index + from) * t->entry_bytes,
-			  (uint64_t)(to - from) * t->entry_bytes);
+	return sys_mprotect(pages + (uint64_t)(index + from) * PAGE_BYTES,
+			    (size_t)(to - from) * PAGE_BYTES, PROT_READ | PROT_WRITE);
 }
 
 static int reach_all(struct area_header *h, const struct area_config *config)
 {
-	uint64_t bytes = (uint64_t)nr_page_places(config) * PAGE_BYTES;
 	uint32_t cpu;
 	int err = 0;
 
-	if (config->hist_room)
-		err = sys_mprotect(area_entry_in(h, AREA_HIST_ROOM, 0),
-				   (uint64_t)config->hist_room * AREA_HIST_PIECE, PROT_NONE);
-	if (err)
-		return err;
-
-	if (config->cpu_room > config->cpu_pages || config->snapshot)
-		err = sys_mprotect((uint8_t *)h + h->pages_offset, bytes, PROT_NONE);
 	for (cpu = 0; cpu < config->nr_cpus && !err; cpu++)
 		err = reach(h, cpu * config->cpu_room, 0, config->cpu_pages);
 	return err;
@@ -246,21 +267,27 @@ int area_check_file_limit(uint64_t bytes)
 }
 
 /*
- * Under mlockall(MCL_FUTURE) the kernel gives a new mapping all of its memory at once, unless it is
+ * Map the file; only its tables are accessible, without the room for histograms. Under
+ * mlockall(MCL_FUTURE) the kernel gives a new mapping all of its memory at once, unless it is
  * inaccessible. If it is made accessible later, a shared mapping gets a page only when that is
  * touched. Return: as sys_mmap().
  */
-static long map_sparsely(int fd, uint64_t bytes)
+static long map_tables(int fd, const struct area_header *h)
 {
-	long p = sys_mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
+	const struct area_table *hists = AREA_TABLE(h, AREA_HIST_ROOM);
+	uint64_t behind = hists->offset + table_bytes(hists);
+	long p = sys_mmap(NULL, h->file_bytes, PROT_NONE, MAP_SHARED, fd, 0);
 	int err;
 
 	if (sys_failed(p))
 		return p;
-	err = sys_mprotect((void *)p, bytes, PROT_READ | PROT_WRITE);
+	err = sys_mprotect((void *)p, hists->offset, PROT_READ | PROT_WRITE);
+	if (!err)
+		err = sys_mprotect((uint8_t *)p + behind, h->pages_offset - behind,
+				   PROT_READ | PROT_WRITE);
 	if (!err)
 		return p;
-	sys_munmap((void *)p, bytes);
+	sys_munmap((void *)p, h->file_bytes);
 	return err;
 }
 
@@ -277,28 +304,22 @@ int area_map(int fd, const struct area_config *config, const struct area_header 
 		err = sys_ftruncate(fd, h->file_bytes);
 	if (err < 0)
 		return err;
-	p = map_sparsely(fd, h->file_bytes);
+	p = map_tables(fd, h);
 	if (sys_failed(p))
 		return (int)p;
 	m = (void *)p;
 	backing_fd = fd;
-	err = back_range(m, 0, sizeof(*h));
+	err = back_range(m, 0, AREA_TABLE(h, AREA_BUFFERS)->offset + sizeof(struct area_buffer));
 	if (!err) {
 		memcpy(m, h, sizeof(*h));
-		err = area_reserve_in(m, AREA_BUFFERS, 1);
+		err = reach_all(m, config);
 	}
 	if (!err)
-		err = area_reserve_in(m, AREA_CPUS, config->nr_cpus);
+		err = area_reserve_in(m, AREA_STRINGS, PAGE_BYTES);
 	if (!err)
-		err = area_reserve_in(m, AREA_SNAPSHOTS, config->nr_cpus);
-	if (!err)
-		err = area_reserve_in(m, AREA_LATENCIES, 1);
-	if (!err)
-		err = reach_all(m, config);
-	if (!err)
-		err = area_reserve_in(m, AREA_STRINGS, 4096);
-	if (!err)
-		err = area_reserve_in(m, AREA_STATUS, 4096);
+		err = area_reserve_in(m, AREA_STATUS, PAGE_BYTES);
+	if (!err && head == &area)
+		backed[AREA_STRINGS] = backed[AREA_STATUS] = PAGE_BYTES;
 	backing_fd = -1;
 	if (err) {
 		sys_munmap(m, h->file_bytes);

@@ -82,6 +82,17 @@ static int is_kept(const struct ring *r, const struct area_cpu *row, uint32_t in
 	       load_relaxed(&r->descs[index].seq) > load_relaxed(&snap->from_publish);
 }
 
+/* Give memory to the descriptors of the share's pages from @n to @to; those before @n have it. */
+static int back_descs(struct ring *r, const struct share *s, uint32_t n, uint32_t to)
+{
+	uintptr_t lo = (uintptr_t)&r->descs[s->first + n];
+	uintptr_t hi = (uintptr_t)&r->descs[s->first + to];
+
+	if (n)
+		lo = (lo + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+	return hi > lo ? sys_back((void *)lo, hi - lo) : 0;
+}
+
 static int share_back(struct ring *r, const struct share *s, uint32_t pages)
 {
 	uint32_t n = load_acquire(s->nr_backed);
@@ -94,7 +105,9 @@ static int share_back(struct ring *r, const struct share *s, uint32_t pages)
 		fetch_add(&s->row->no_growth, 1);
 	if (to <= n || sys_is_forbidden())
 		return -ENOSPC;
-	err = sys_back(pool_page(r, s->first + n), (size_t)(to - n) * PAGE_BYTES);
+	err = back_descs(r, s, n, to);
+	if (!err)
+		err = sys_back(pool_page(r, s->first + n), (size_t)(to - n) * PAGE_BYTES);
 	if (err < 0) {
 		fetch_add(&s->row->no_memory, 1);
 		return err;
