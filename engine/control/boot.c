@@ -499,7 +499,10 @@ void control_leave(void)
 		area_remove();
 }
 
-/* Other areas stay for their readers, and so do the areas of instances that have records. */
+/*
+ * Other areas stay for their readers, and so do the areas of instances that have records. If this
+ * one stays, an older one may have to go.
+ */
 void control_end(void)
 {
 	uint32_t kept;
@@ -509,7 +512,7 @@ void control_end(void)
 	kept = trace_arrays_exit();
 	if (!kept && !is_wanted())
 		area_remove();
-	if (!sys_is_forbidden())
+	else if (!sys_is_forbidden())
 		areas_sweep();
 }
 

@@ -24,9 +24,9 @@
 static int available_tracers_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct tracer *t;
-	uint32_t i, n = 0;
+	uint32_t n = 0;
 
-	for (i = 0; (t = tracer_at(i)); i++) {
+	for (t = tracer_next(NULL); t; t = tracer_next(t)) {
 		if (!tracer_is_allowed(t, at->tr))
 			continue;
 		if (n++)
@@ -173,10 +173,9 @@ static int vestige_absent_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct tracer *t;
 	const char *why;
-	uint32_t i;
 
 	(void)at;
-	for (i = 0; (t = tracer_at(i)); i++) {
+	for (t = tracer_next(NULL); t; t = tracer_next(t)) {
 		why = t->absent ? t->absent() : NULL;
 		if (!why)
 			continue;
@@ -336,11 +335,10 @@ static void say_absent(const struct tracer *t)
 static void start(const struct lifecycle_start *how)
 {
 	const struct tracer *t;
-	uint32_t i;
 
 	(void)how;
 	hists_set_clock_by(trace_clock_set);
-	for (i = 0; (t = tracer_at(i)); i++)
+	for (t = tracer_next(NULL); t; t = tracer_next(t))
 		if (t->absent && !t->absent_by_machine && t->absent())
 			say_absent(t);
 }

@@ -104,8 +104,7 @@ static void put_options(struct seq_buf *s, const struct trace_array *tr, const s
 	int bit;
 
 	for (i = 0; (name = option_at(i, &bit)); i++)
-		if (option_find(name, strlen(name)) >= 0 &&
-		    (trace_array_is_top(tr) || !tree_option_is_global(bit)))
+		if (option_exists(bit) && (trace_array_is_top(tr) || !tree_option_is_global(bit)))
 			put_line(s, row, name);
 }
 

@@ -31,13 +31,18 @@ const char *option_at(uint32_t i, int *bit)
 	return options[i].name;
 }
 
+int option_exists(int bit)
+{
+	return area_option_is_global(bit) || tracer_with_option(bit);
+}
+
 int option_find(const char *name, size_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(options); i++)
 		if (strlen(options[i].name) == n && !memcmp(options[i].name, name, n) &&
-		    (area_option_is_global(options[i].bit) || tracer_with_option(options[i].bit)))
+		    option_exists(options[i].bit))
 			return options[i].bit;
 	return -ENOENT;
 }

@@ -16,6 +16,9 @@ struct trace_array;
 /* The @i-th option in the kernel's order; *@bit: its bit. NULL behind the last. */
 const char *option_at(uint32_t i, int *bit);
 
+/* Whether all tracers, or at least one of them, have the option. */
+int option_exists(int bit);
+
 /* The bit of the option of that name, or -ENOENT. @name: @n bytes. */
 int option_find(const char *name, size_t n);
 

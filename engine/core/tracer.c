@@ -20,34 +20,28 @@ static int name_less(const char *a, const char *b)
 	return (unsigned char)*a < (unsigned char)*b;
 }
 
-/* The tracer with the @i-th smallest name: for a handful of tracers no sorted copy is needed. */
-const struct tracer *tracer_at(uint32_t i)
+const struct tracer *tracer_next(const struct tracer *before)
 {
-	const struct tracer *const *t, *const *u;
+	const struct tracer *const *t, *next = NULL;
 
-	REGISTRY_EACH (vestige_tracers, t) {
-		uint32_t before = 0;
-
-		REGISTRY_EACH (vestige_tracers, u)
-			before += (uint32_t)name_less((*u)->name, (*t)->name);
-		if (before == i)
-			return *t;
-	}
-	return NULL;
+	REGISTRY_EACH (vestige_tracers, t)
+		if ((!before || name_less(before->name, (*t)->name)) &&
+		    (!next || name_less((*t)->name, next->name)))
+			next = *t;
+	return next;
 }
 
 static const struct tracer *find_tracer(const char *name, size_t n)
 {
-	const struct tracer *t;
-	uint32_t i;
+	const struct tracer *const *t;
 
 	if (n == 6 && !memcmp(name, "ftrace", n)) { /* its name in the first kernels */
 		name = "function";
 		n = 8;
 	}
-	for (i = 0; (t = tracer_at(i)); i++)
-		if (strlen(t->name) == n && !memcmp(t->name, name, n))
-			return t;
+	REGISTRY_EACH (vestige_tracers, t)
+		if (strlen((*t)->name) == n && !memcmp((*t)->name, name, n))
+			return *t;
 	return NULL;
 }
 

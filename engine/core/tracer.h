@@ -65,8 +65,8 @@ struct tracer {
 REGISTRY(vestige_tracers, const struct tracer);
 #define TRACER_REGISTER(self) REGISTRY_ADD(vestige_tracers, self)
 
-/* The @i-th registered tracer, in order of names; NULL behind the last. */
-const struct tracer *tracer_at(uint32_t i);
+/* The registered tracer behind @before, in order of names; NULL: the first, or none is behind. */
+const struct tracer *tracer_next(const struct tracer *before);
 
 /* Whether the instance may have the tracer. */
 int tracer_is_allowed(const struct tracer *t, const struct trace_array *tr);

@@ -180,7 +180,8 @@ void graph_exit_off(void);
  * The targets of sites whose calls go through C (core/ops.h). hook_ops() saves all state of the
  * processor and calls ops_call(); hook_calls() saves what C without vector registers may change,
  * and calls ops_record_call(). Both continue at the address that the C function returns.
- * ops_entry_start(): constructor context, before the first call.
+ * ops_entry_start() prepares hook_ops(), before a site first leads to it, and does nothing when it
+ * is called again. With the tree lock.
  */
 void hook_ops(void);
 void hook_calls(void);

@@ -59,7 +59,6 @@ static const struct hook_entries *entries = &hook_entries_xadd_lsl;
 
 void sites_choose_entry(int rseq, int tsc, int stamps)
 {
-	ops_entry_start();
 	if (!stamps)
 		entries = rseq ? &hook_entries_none_rseq : &hook_entries_none_xadd;
 	else if (!tsc)

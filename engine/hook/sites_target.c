@@ -216,6 +216,8 @@ int sites_chain_by_c(struct object *o, const uint8_t *how)
 		err = ops_set_next(id, next_of(o, i, how[i]));
 		if (err)
 			break;
+		if (how[i] & OPS_SAVE_ALL)
+			ops_entry_start();
 		/* the site may be on, with its slot leading to the tracer's own entry point */
 		*(volatile uint64_t *)&s->slots[i].target =
 			(uint64_t)(how[i] & OPS_SAVE_ALL ? hook_ops : hook_calls);

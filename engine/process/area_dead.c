@@ -185,6 +185,11 @@ static int is_alive(uint64_t pid, uint64_t start)
 	return stat.start_time == start && (stat.state != 'Z' || stat.nr_threads > 1);
 }
 
+static int is_own(uint64_t pid, uint64_t start)
+{
+	return pid == (uint64_t)area->pid && start == area->start_time;
+}
+
 static int stat_at(int dir, const char *name, struct stat *st)
 {
 	return (int)arch_syscall(SYS_newfstatat, dir, (long)name, (long)st, AT_SYMLINK_NOFOLLOW, 0,
@@ -305,7 +310,8 @@ static void each_file(struct sweep *s)
 		for (at = 0; at < got; at += ((const struct sys_dirent *)(buf + at))->bytes) {
 			const char *name = ((const struct sys_dirent *)(buf + at))->name;
 
-			if (!parse(name, &pid, &start, &rest) && !is_alive(pid, start))
+			if (!parse(name, &pid, &start, &rest) && !is_own(pid, start) &&
+			    !is_alive(pid, start))
 				look_at_file(s, name, rest);
 		}
 	}

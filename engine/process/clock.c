@@ -18,6 +18,7 @@
 #include "engine/ring/ring.h"
 
 #define TRIES	 200
+#define NO_GAIN	 32 /* tries without a closer pair after which there is no more */
 #define NS_SHIFT 20 /* a unit's length is computed over 2^NS_SHIFT ns */
 
 static int makes_calls;
@@ -35,7 +36,8 @@ enum area_clock_id clock_choose(void)
 		return arch_clock_invariant() ? AREA_CLOCK_TSC : AREA_CLOCK_MONO;
 	n = sys_read(fd, text, sizeof(text) - 1);
 	sys_close(fd);
-	if (n > 0 && arch_clock_invariant() && str_starts(text, ARCH_CLOCKSOURCE "\n"))
+	/* the kernel uses the counter only while its rate is constant: CPUID need not be asked */
+	if (n > 0 && str_starts(text, ARCH_CLOCKSOURCE "\n"))
 		return AREA_CLOCK_TSC;
 	makes_calls = n > 0 && !str_starts(text, ARCH_CLOCKSOURCE) &&
 		      !str_starts(text, "kvm-clock") && !str_starts(text, "hyperv_clocksource_tsc");
@@ -94,16 +96,17 @@ void clock_add_pair(void)
 {
 	struct area_table *t = &area->tables[AREA_CLOCKS];
 	struct area_clock best = {.bracket = UINT64_MAX}, *row;
-	int i;
+	int i, last = 0;
 
-	for (i = 0; i < TRIES; i++) {
+	for (i = 0; i < TRIES && i - last <= NO_GAIN; i++) {
 		uint64_t before = arch_clock_read_ordered();
 		uint64_t mono = ring_clock_mono();
 		uint64_t after = arch_clock_read_ordered();
 
-		if (after - before < best.bracket)
-			best = (struct area_clock){before + (after - before) / 2, mono, 0,
-						   after - before};
+		if (after - before >= best.bracket)
+			continue;
+		best = (struct area_clock){before + (after - before) / 2, mono, 0, after - before};
+		last = i;
 	}
 	best.real_ns = clock_ns(CLOCK_REALTIME) - (ring_clock_mono() - best.mono_ns);
 	if (area->clock == AREA_CLOCK_MONO)

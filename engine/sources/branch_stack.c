@@ -29,11 +29,12 @@ enum way { NONE, STACKS, TRACE_STORE };
 static enum way way;
 
 /*
- * Which way this machine has. The first two files exist if the processor has branch stacks: with
- * one kind of core, and for the big cores of two kinds.
+ * Find out, once, which way this machine has. The first two files exist if the processor has branch
+ * stacks: with one kind of core, and for the big cores of two kinds.
  */
-static enum way way_here(void)
+static void find_way(void)
 {
+	static int known;
 	static const struct {
 		const char *name;
 		enum way way;
@@ -43,14 +44,15 @@ static enum way way_here(void)
 	uint32_t i;
 	int fd;
 
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
+	for (i = 0; !known && i < ARRAY_SIZE(files); i++) {
 		fd = sys_open(files[i].name, O_RDONLY | O_CLOEXEC, 0);
 		if (fd < 0)
 			continue;
 		sys_close(fd);
-		return files[i].way;
+		way = files[i].way;
+		break;
 	}
-	return NONE;
+	known = 1;
 }
 
 static int open_branches(void)
@@ -64,7 +66,7 @@ static int open_branches(void)
 				       .exclude_kernel = 1,
 				       .exclude_hv = 1};
 
-	way = way_here();
+	find_way();
 	if (way == TRACE_STORE) {
 		attr.sample_period = 1;
 		attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
@@ -111,7 +113,8 @@ const char *branch_stack_refused(void)
 
 	if (why)
 		return why;
-	return way_here() ? NULL : "perf has no branch stacks of this processor";
+	find_way();
+	return way ? NULL : "perf has no branch stacks of this processor";
 }
 
 static void start(const struct lifecycle_start *how)

@@ -11,10 +11,11 @@
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/base/text.h"
+#include "engine/process/area.h"
 #include "engine/process/heap.h"
 
 #define MAX_FORMAT   8192u
-#define FIRST_PID_NS "pid:[4026531836]"
+#define FIRST_PID_NS UINT32_C(4026531836) /* its inode, in each kernel */
 
 #define FSOPEN_CLOEXEC	    1
 #define FSMOUNT_CLOEXEC	    1
@@ -184,10 +185,5 @@ uint32_t kernel_event_convert(const struct kernel_tracepoint *e,
 
 int kernel_event_ids_are_ours(void)
 {
-	char name[32];
-	long n = arch_syscall(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)name,
-			      sizeof(name) - 1, 0, 0);
-
-	name[n > 0 ? n : 0] = 0;
-	return str_equal(name, FIRST_PID_NS);
+	return area->pid_ns == FIRST_PID_NS;
 }

@@ -27,6 +27,7 @@ static struct source_link *switches;
 static uint32_t opened, missing; /* kinds, a bit each, from the source's first one on */
 static const char *stat_text;
 
+struct area_header *area;
 struct source sched_sources[NR_SCHED_KINDS];
 __thread const struct ring_as *ring_as;
 

@@ -129,10 +129,10 @@ static int setup(void **state)
 static void tracers_are_in_the_order_of_their_names(void **state)
 {
 	(void)state;
-	assert_ptr_equal(tracer_at(0), &failing);
-	assert_ptr_equal(tracer_at(1), &latency);
-	assert_ptr_equal(tracer_at(2), &nop);
-	assert_null(tracer_at(3));
+	assert_ptr_equal(tracer_next(NULL), &failing);
+	assert_ptr_equal(tracer_next(&failing), &latency);
+	assert_ptr_equal(tracer_next(&latency), &nop);
+	assert_null(tracer_next(&nop));
 }
 
 static void start_and_stop_frame_the_recording(void **state)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The processor's state that a callback may change: all enabled components except protection keys
- * and AMX tiles, which compiled C does not touch by itself. Read once, at the start.
+ * and AMX tiles, which compiled C does not touch by itself. Read once, when a callback is first
+ * wanted: in a virtual machine each cpuid is an exit to its host, of some microseconds.
  */
 #include <assert.h>
 #include <cpuid.h>
@@ -23,7 +24,11 @@ void ops_entry_start(void)
 {
 	uint32_t a, b, c, d, lo, hi, i;
 	uint64_t bytes = 576;
+	static int started;
 
+	if (started)
+		return;
+	started = 1;
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
 		return;
 	__asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
