@@ -93,7 +93,7 @@ def name_pattern(node):
 
 
 def rows_of(bench):
-    """{pattern: name for people} of the rows that a group's function makes, by its source and that of the functions of its
+    """{pattern: name for people} of the rows that a group's function makes, by its source and the source of the functions of its
     module which it calls. A row that only says why there is no figure is left out: its second word is in the source, or it ends
     its function."""
     if bench.__name__ == "<lambda>":   # lambda: module.function(harness)

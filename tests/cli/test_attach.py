@@ -353,7 +353,7 @@ def test_tool_is_killed(w):
     print(f"the engine came {came} times of 30")
 
 
-# Sets a filter that ends all calls but those of @rules with ALLOW, and waits for a line.
+# Sets a filter that ends all calls but the ones that @rules ALLOW, and waits for a line.
 FILTERED = r"""
 import ctypes, struct, sys
 class F(ctypes.Structure): _fields_ = [('nr', ctypes.c_ushort), ('code', ctypes.c_char_p)]
@@ -432,7 +432,7 @@ def below_root(w, program, words, before="mount -t proc proc ROOT/proc"):
 
 @contextlib.contextmanager
 def folder_of_all(w):
-    """Without VESTIGE_DIR, which is for the test's processes alone: those of other roots have another folder."""
+    """Without VESTIGE_DIR, which is for the test's processes alone: processes of other roots have another folder."""
     before = w.env
     w.env = {k: v for k, v in before.items() if k != "VESTIGE_DIR"}
     try:

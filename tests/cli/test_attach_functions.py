@@ -548,7 +548,7 @@ def test_libraries_of_the_system(w):
                 assert p.p.stdout.readline() == b"works\n"
                 until(lambda p=pid: {"compress", "uncompress"} <= enabled(w, p))
                 until(lambda p=pid: b"uncompress [libz" in w.run("show", "-P", p).stdout)
-                # not those of other libraries, nor a word that takes away
+                # not functions of other libraries, nor a word that takes away
                 assert b"pthread_join" not in w.run("get", "-P", pid, "available_filter_functions").stdout
                 w.run("set", "-P", pid, "set_ftrace_notrace", "*:mod:libc.so*")
                 assert b"pthread_join" not in w.run("get", "-P", pid, "available_filter_functions").stdout
@@ -564,7 +564,7 @@ def test_libraries_of_the_system(w):
 
 def test_files_that_were_replaced(w):
     """The names of a program and a library whose files are gone or others by now, as after an upgrade, are
-    those of the files that the process has."""
+    the names of the files that the process has."""
     w.compile("zips", ZIPS, PLAIN, "-O2", "-ldl")
     shutil.copy("/usr/lib/x86_64-linux-gnu/libz.so.1", w.path("libz.so.1"))
     with Program(w, "env", f"LD_LIBRARY_PATH={w.dir}", "./zips") as p:

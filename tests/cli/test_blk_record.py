@@ -135,7 +135,7 @@ def stacks(lines):
 
 
 def test_stacks(w):
-    """Behind each issue its stack: that of the program's own system call, where it waits for the I/O."""
+    """Behind each issue its stack: of the program's own system call, where it waits for the I/O."""
     with Loop(w) as loop:
         if not os.path.exists(TRACING + "events/block/block_rq_issue"):
             raise Skip("the kernel has no block events")

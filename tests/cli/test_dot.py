@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige dot: numbers are those of vestige profile; choices of functions, cycles, differences and
+"""vestige dot: numbers are as in vestige profile; choices of functions, cycles, differences and
 pvtrace's files work; Graphviz reads all output."""
 import os
 import re
@@ -125,7 +125,7 @@ def test_pvtrace(w):
 
 
 def test_pictures(w):
-    """The manual's SVG files: PICTURES=docs/pictures writes them there. Their functions are those of the example."""
+    """The manual's SVG files: PICTURES=docs/pictures writes them there. They show the functions of the example."""
     source = os.environ["SOURCE_DIR"]
     prog = w.compile("shop", open(f"{source}/docs/examples/shop/shop.c").read(), f"-I{source}/docs/examples/shop", f"-I{source}/include", "-pthread")
     w.run("record", "-q", "-p", "function_graph", "-o", "shop.dat", "--", prog, "1")

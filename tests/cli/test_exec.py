@@ -173,7 +173,7 @@ int main(void)
 
 
 def test_a_killed_process(w):
-    """Its calls last until its last record, not until that of its parent."""
+    """Its calls last until its last record, not until its parent's."""
     w.compile("kills", KILLS)
     for flags in ((), ("--native",), ("--no-native",), ("--file-version", "6")):
         when = int(w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", *flags, "./kills").stdout)

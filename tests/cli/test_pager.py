@@ -59,7 +59,7 @@ def test_flags_in_front_of_the_command(w):
 
 
 def test_nothing_where_there_is_no_terminal(w):
-    """The text is that of a terminal without its colours, byte for byte; --color=always has them in a file, too."""
+    """The text is the terminal's without its colours, byte for byte; --color=always has them in a file, too."""
     record(w)
     painted = 0
     for words in COMMANDS:

@@ -80,7 +80,7 @@ class Program(Beside):
 
 
 class Recording:
-    """Of processes, until it is told to end."""
+    """Of processes, until it gets a signal to end."""
 
     def __init__(self, w, *args):
         self.p = subprocess.Popen([BIN, "record", *map(str, args)], cwd=w.dir, env=w.env, stdout=subprocess.PIPE,

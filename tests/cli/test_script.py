@@ -373,7 +373,7 @@ def test_live_example(w):
                              text=True)
         try:
             line = p.stdout.readline()
-            # a busy machine: the first records may be those of the program's start
+            # a busy machine: the first records may be of the program's start
             assert re.match(r"\d+ \[\('leaf', \d+\), .*\('mid', \d+\)", line), line
         finally:
             p.kill()

@@ -23,7 +23,7 @@ def test_without_functions(w):
         said = w.run("start", "-P", p.pid).stderr.decode()
         assert f"process {p.pid} has no function that can be traced now: `vestige get -P {p.pid} vestige_status`" in said, said
         assert w.run("start", "-P", p.pid, "-p", "nop", "-e", "signal").stderr == b""
-    # those of an instance are not in enabled_functions of its area
+    # functions of an instance are not in enabled_functions of its area
     with running(w, w.prog, "spin") as p:
         assert w.run("start", "-P", p.pid, "-B", "calls", "-p", "function", "-l", "mid").stderr == b""
         for file in "enabled_functions", "touched_functions":
@@ -111,7 +111,7 @@ def test_process(w):
         assert b"No such file" in w.run("get", *at, "-B", "one", "trace", status=1).stderr
         assert b"did you mean function" in w.run("set", *at, "-p", "functoin", status=1).stderr
         assert b"did you mean" in w.run("start", *at, "-e", "sched_swicth", status=1).stderr
-        # patterns: the file's own, as those of -e; a word that names nothing is the kernel's EINVAL
+        # patterns: the file's own, as with -e; a word that names nothing is the kernel's EINVAL
         signals = {"signal:signal_deliver", "signal:signal_generate"}
         for words in (["set_event", "sig*"], ["set_event", "*:signal_*"], ["-e", "signal_[dg]*"], ["-e", "si?nal"]):
             w.run("set", *at, "set_event", "")

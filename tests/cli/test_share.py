@@ -107,7 +107,7 @@ def test_no_word_is_left(w):
             if what not in ("calls and functions", "threads", "records of other buffers", "formats of events"):
                 assert before > 0 and after == 0, (what, said)
         assert rows["threads"] == (2, 2) and rows["formats of events"][1] == 0, said
-        # the times and threads are those of the recording
+        # the times and threads are as in the recording
         flags = ("convert", "-q", "--to", "csv")
         one, two = ([l.split(",") for l in w.run(*flags, n, "-").stdout.decode().splitlines() if l.startswith("call,")] for n in (name, "out.dat"))
         assert [r[1:5] + [r[6]] + [r[8]] for r in one] == [r[1:5] + [r[6]] + [r[8]] for r in two]

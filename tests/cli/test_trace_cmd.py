@@ -11,7 +11,7 @@ from cli_test import BIN, Skip, main
 
 SOURCE = os.environ["SOURCE_DIR"]
 PAGES = "/usr/share/man/man1/trace-cmd-*.1*"
-# in the pages of 3.3.1 (Debian 13's), and not in those of 3.1.6
+# in the pages of 3.3.1 (Debian 13's), and not in the pages of 3.1.6
 NEWER = {"attach": {"-c", "-s"}, "record": {"--daemonize", "--subbuf-size"}, "split": {"-B", "--top", "-b", "-t"},
          "show": {"--buffer_percent", "--buffer_subbuf_size", "--hist", "--trigger"}}
 STATES = ("works", "differs", "other", "nothing")

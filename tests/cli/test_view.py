@@ -534,7 +534,7 @@ def test_several_files(w):
             assert collections.Counter((e[0] + int(info["first"]), info["names"][e[2]], info["tracks"][e[3]]["id"]) for e in entries) == collections.Counter(
                 (int(r["time"]) + move[name], r["name"], int(r["tid"])) for name in rows for r in rows[name])
             assert [e[0] for e in entries] == sorted(e[0] for e in entries)
-            # events of a CPU are those of its file's CPU
+            # events of a CPU are of its file's CPU
             for t, track in enumerate(info["tracks"]):
                 if track["kind"] == "cpu-events":
                     (blocks,) = c.ask("spans", rows=f"{t}.0", to=info["duration"] + 1)

@@ -18,7 +18,7 @@ from session_test import NEST, child_of, expect, failing, session, send, take
 
 
 def test_deepest_stack(w):
-    """A session's stack_trace and stack_max_size are those of the member with the deepest stack."""
+    """A session's stack_trace and stack_max_size are of the member with the deepest stack."""
     with session(w, "deep", boot="stacktrace") as p, mounted(w) as m:
         send(p, "new")
         expect(p, b"ready")
