@@ -67,7 +67,8 @@ def bench_graph():
     for count, bar in ((20, 1.10), (100, 1.3), (2000, None), (10000, None)):
         rotating[count] = graph_row(f"function_graph, {count} functions in rotation", rotation(count), "rotate",
                                     bar)
-    # these filters need functions that exist (the compiler's clones, too): else the plain variant is measured
+    # these filters need functions that exist (the compiler's clones, too): else the plain variant
+    # is measured
     for what, kind, boot in (("set_graph_function", "fib", "ftrace_graph_filter=fib*"),
                              ("set_graph_notrace", "fib", "ftrace_graph_notrace=leaf*"),
                              ("max_graph_depth", "fib", "ftrace_graph_max_depth=1000"),
@@ -138,7 +139,8 @@ def bench_instances():
 
 
 def bench_profiler():
-    """function_profile_enabled with self times and buckets, as `vestige top` has it; and the CPU time of top itself."""
+    """function_profile_enabled with self times and buckets, as `vestige top` has it; and the CPU
+    time of top itself."""
     print("a call counted by the function profiler; vestige top beside a program that calls without a pause")
     program = compiled("profiler", PATCHABLE)
     p = subprocess.Popen([program, "leaf", "100000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -171,7 +173,7 @@ def bench_hooks():
     plain = compiled("hooks_plain", PLAIN)
     for flag, words, graph in HOOKS:
         program = compiled("hooks" + flag.replace(" ", ""), [*PLAIN, *words])
-        # -pg keeps a frame pointer, and the call's registers are saved for it: that cost is the flag's own
+        # -pg keeps a frame pointer, and the call's registers are saved for it: the flag's own cost
         off = statistics.median(calls(program, "fib", 20, "ftrace=nop")[0] - calls(plain, "fib", 20)[0]
                                 for _ in range(pairs(9)))
         bar = 5.0 if flag == "-finstrument-functions" else None

@@ -59,7 +59,8 @@ def bench_kmem():
     row("kmemtrace with stacks, malloc() and free()", f"{each:.0f} ns", "<= 1000 ns", each <= 1000)
     row("lock_acquired and lock_release, added to a mutex", f"{cost['lock'] - cost['mutex']:.1f} ns")
     row("contention of a mutex that is free", f"{cost['contention'] - cost['mutex']:.1f} ns", note=f"the two calls: {cost['mutex']:.1f} ns")
-    # the words of the loader's tables are restored (tracers/upheaval-words); both runs have a second thread
+    # the words of the loader's tables are restored (tracers/upheaval-words); both runs have a
+    # second thread
     added = cost["mutex"] - event_costs(f"{program} 100 thread", {})["mutex"]
     row("a lock's two calls after all tracers were on and off, added", f"{added:.1f} ns", "<= 1 ns",
         added <= 1)

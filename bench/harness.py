@@ -53,7 +53,8 @@ def compiled(name, flags, *sources, cc="gcc", libs=()):
 
 
 def calm():
-    """In the child: take a real-time priority if that is allowed, so that other processes do not disturb."""
+    """In the child: take a real-time priority if that is allowed, so that other processes do not
+    disturb."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except OSError:
@@ -128,8 +129,8 @@ def gone(pid):
 
 
 def recorded(dat, *argv):
-    """One `vestige record` to @dat. Return: the spool's largest size, entries, lost, seconds after the
-    program's end; and the program's own time."""
+    """One `vestige record` to @dat. Return: the spool's largest size, entries, lost, seconds after
+    the program's end; and the program's own time."""
     p = subprocess.Popen([VESTIGE, "record", "--stat", "-o", dat, *argv], text=True, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, env={**os.environ, "VESTIGE_DIR": f"{folder}/areas"})
     child, began, ended, spool = None, None, None, 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/bench/LAST.md, for scripts/bench: a table for each CPU model, and the rows that became worse.
+"""docs/bench/LAST.md, for scripts/bench: a table for each CPU model, and the rows that became
+worse.
 
 A row is (what, figure, bar, met or None, note).
 """
@@ -63,8 +64,8 @@ def number(figure):
 
 
 def print_worse(rows, before):
-    """Print the rows that are worse than the same CPU model's rows in LAST.md by more than the noise of
-    a --quick run."""
+    """Print the rows that are worse than the same CPU model's rows in LAST.md by more than the
+    noise of a --quick run."""
     worse = []
     for what, figure, bar, _, _ in rows:
         then = before.get(what)
@@ -82,7 +83,8 @@ def print_worse(rows, before):
 
 
 def name_pattern(node):
-    """A row's name in the source as a regular expression; what is only known when it runs is `.*`."""
+    """A row's name in the source as a regular expression; what is only known when it runs is
+    `.*`."""
     if isinstance(node, ast.Constant):
         return re.escape(str(node.value))
     if isinstance(node, ast.JoinedStr):
@@ -93,9 +95,9 @@ def name_pattern(node):
 
 
 def rows_of(bench):
-    """{pattern: name for people} of the rows that a group's function makes, by its source and the source of the functions of its
-    module which it calls. A row that only says why there is no figure is left out: its second word is in the source, or it ends
-    its function."""
+    """{pattern: name for people} of the rows that a group's function makes, by its source and the
+    source of the functions of its module which it calls. A row that only says why there is no
+    figure is left out: its second word is in the source, or it ends its function."""
     if bench.__name__ == "<lambda>":   # lambda: module.function(harness)
         module, function = bench.__code__.co_names[:2]
         bench = getattr(bench.__globals__[module], function)
@@ -120,8 +122,8 @@ def rows_of(bench):
 
 
 def missing(groups, sections):
-    """Lines that name the groups and rows which a CPU model's part of LAST.md does not have. Rows whose whole name is only known
-    when they run are not named."""
+    """Lines that name the groups and rows which a CPU model's part of LAST.md does not have. Rows
+    whose whole name is only known when they run are not named."""
     for model, (_, table) in sections.items():
         for group, bench in groups.items():
             known = rows_of(bench)

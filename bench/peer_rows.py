@@ -141,7 +141,8 @@ def peer_lttng():
 
 
 def peer_perf():
-    """perf: samples cost by time, not by call; a uprobe is a trap for each call. perf's probe is removed at the end."""
+    """perf: samples cost by time, not by call; a uprobe is a trap for each call. perf's probe is
+    removed at the end."""
     if not shutil.which("perf"):
         return row("perf", "not installed")
     plain = compiled("peer_perf", PLAIN)

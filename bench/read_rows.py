@@ -96,8 +96,8 @@ def read_in_a_loop(path, going, end, sizes):
 
 
 def slowed(program, mnt):
-    """CPU time of laps while `trace` is read in a loop, over the CPU time of laps without; and the bytes
-    that were read."""
+    """CPU time of laps while `trace` is read in a loop, over the CPU time of laps without; and the
+    bytes that were read."""
     with traced(program, "lap", "300000", boot="ftrace=function ftrace_filter=leaf") as p:
         p.stdout.readline()
         going, end, times, sizes = threading.Event(), threading.Event(), ([], []), []
@@ -186,8 +186,9 @@ def bench_report():
 
 
 def kernel_shaped(path, records):
-    """A trace.dat of version 6 as a kernel writes it, of @records about: the sub-buffers of a recording of
-    two CPUs (sched_switch, sched_waking, ...) again and again, each time later. Returns how many there are."""
+    """A trace.dat of version 6 as a kernel writes it, of @records about: the sub-buffers of a
+    recording of two CPUs (sched_switch, sched_waking, ...) again and again, each time later.
+    Returns how many there are."""
     with lzma.open(f"{ROOT}/tests/data/kernels/amd64-instances-v6.dat.xz") as f:
         whole = f.read()
     table = whole.index(b"flyrecord\0") + 10

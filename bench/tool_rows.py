@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The commands beside a program: the delay of `vestige stream`, the CPU time of `vestige top`, and the
-commands that rewrite a recording."""
+"""The commands beside a program: the delay of `vestige stream`, the CPU time of `vestige top`, and
+the commands that rewrite a recording."""
 import os
 import re
 import resource

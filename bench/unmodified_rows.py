@@ -73,14 +73,16 @@ def anonymous_kb(program, env):
 
 
 def memory(program):
-    """Memory of all functions: the islands, their unwind rules, the slots, and the text's pages that become private."""
+    """Memory of all functions: the islands, their unwind rules, the slots, and the text's pages
+    that become private."""
     kb = min(anonymous_kb(program, ALL) for _ in range(3)) - min(anonymous_kb(program, {}) for _ in range(3))
     n = functions_of(program)
     row("memory an island, with its rows, slot and page of text", f"{1024 * kb / n:.0f} bytes", note=f"{kb} KB for {n} functions")
 
 
 def at_start():
-    """All functions made traceable, and none traced: the records of the start itself are counted elsewhere."""
+    """All functions made traceable, and none traced: the records of the start itself are counted
+    elsewhere."""
     for argv in ["/usr/bin/git", "--version"], ["/usr/bin/python3", "-S", "-c", "pass"]:
         if not shutil.which(argv[0]):
             row(f"start-up, {argv[0]}", "not installed")

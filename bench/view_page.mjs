@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The time and memory of the page of `vestige view` in a browser: node view_page.mjs MODULES CHROMIUM REDIRECT-FILE
-// Prints JSON: for each size of the window how many spans are on the screen, the milliseconds of frames (script and
-// raster of the canvas), and the bytes that the renderer has of its own.
+// The time and memory of the page of `vestige view` in a browser:
+// node view_page.mjs MODULES CHROMIUM REDIRECT-FILE
+// Prints JSON: for each size of the window how many spans are on the screen, the milliseconds of
+// frames (script and raster of the canvas), and the bytes that the renderer has of its own.
 import { createRequire } from "node:module";
 import { readFileSync, readdirSync } from "node:fs";
 
@@ -33,7 +34,8 @@ function rendererBytes() {
   return kb * 1024;
 }
 
-// Show the range around the middle with the number of spans nearest to NODES, if possible not fewer.
+// Show the range around the middle with the number of spans nearest to NODES, if possible not
+// fewer.
 async function crowded(page) {
   let best = null;
   for (let zoom = 0; zoom < 24; zoom++) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Rows of scripts/bench about the viewer: 100 million calls (--quick: 3 million), from the file to the screen."""
+"""Rows of scripts/bench about the viewer: 100 million calls (--quick: 3 million), from the file to
+the screen."""
 import contextlib
 import glob
 import http.client
@@ -109,7 +110,8 @@ def timed(ask):
 
 
 def zooms(server, info):
-    """Seconds of each step from the whole recording to 10 us, at some places: (passed, of the server's CPU)."""
+    """Seconds of each step from the whole recording to 10 us, at some places: (passed, of the
+    server's CPU)."""
     rng = random.Random(1)
     out = []
     for _ in range(5):

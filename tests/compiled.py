@@ -2,7 +2,8 @@
 """compiled - the programs of the tests, each compiled once, and their symbols.
 
 Many tests run the same program, and each build of vestige runs them again. The program that a
-compiler made from the same files with the same command is kept in .cache/tests and copied from there.
+compiler made from the same files with the same command is kept in .cache/tests and copied from
+there.
 """
 import fcntl
 import functools

@@ -4,8 +4,8 @@ import time
 
 
 def comes(condition, seconds=120, step=0.01):
-    """Wait for a condition, which is looked at every @step seconds. Return: its value; the last false
-    one when the time is over."""
+    """Wait for a condition, which is looked at every @step seconds. Return: its value; the last
+    false one when the time is over."""
     end = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < end:
         time.sleep(step)

@@ -198,7 +198,8 @@ def stop(p):
 
 
 def kill_and_wait(pid):
-    """Kill a process that need not be our child, and wait until it has ended. Only then does `vestige clean` remove its area."""
+    """Kill a process that need not be our child, and wait until it has ended. Only then does
+    `vestige clean` remove its area."""
     fd = os.pidfd_open(pid)
     try:
         signal.pidfd_send_signal(fd, signal.SIGKILL)
@@ -250,14 +251,15 @@ def spinning(w, boot=None):
 
 
 def is_sanitized():
-    """Is the program built with AddressSanitizer? It keeps memory that was freed, and takes terabytes of addresses."""
+    """Is the program built with AddressSanitizer? It keeps memory that was freed, and takes
+    terabytes of addresses."""
     with open(BIN, "rb") as f:
         return b"__asan_" in f.read()
 
 
 def sanitizer():
-    """Of libvestige-trace.so, where it is built with AddressSanitizer: the compiler, and the library that a program without
-    the sanitizer must load first. Else None."""
+    """Of libvestige-trace.so, where it is built with AddressSanitizer: the compiler, and the
+    library that a program without the sanitizer must load first. Else None."""
     library = os.environ["BUILD_DIR"] + "/libvestige-trace.so"
     with open(library, "rb") as f:
         if b"__asan_" not in f.read():
@@ -268,8 +270,9 @@ def sanitizer():
 
 
 def python_env(w):
-    """The environment in which a program of Python loads libvestige-trace. Where that needs the sanitizer's library, the first
-    python3 of PATH is a script that loads it before: the commands, which start python3, have it already."""
+    """The environment in which a program of Python loads libvestige-trace. Where that needs the
+    sanitizer's library, the first python3 of PATH is a script that loads it before: the commands,
+    which start python3, have it already."""
     env = dict(w.env, PYTHONPATH=os.environ["BUILD_DIR"])
     found = sanitizer()
     if not found:

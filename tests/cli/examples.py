@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Shared by the tests of the manual (test_examples.py: the manual pages, test_book.py: the pages of docs/): a folder
-with the programs and recordings that examples name, and the lines that this machine cannot run."""
+"""Shared by the tests of the manual (test_examples.py: the manual pages, test_book.py: the pages of
+docs/): a folder with the programs and recordings that examples name, and the lines that this
+machine cannot run."""
 import glob
 import os
 import re

@@ -102,7 +102,8 @@ def test_flags_of_android(w):
 
 
 def test_ends_before(w):
-    """What a process recorded is printed where it ends first; the next one of its session is traced anew."""
+    """What a process recorded is printed where it ends first; the next one of its session is traced
+    anew."""
     prog = w.compile("marked", PROGRAM, "-I" + os.environ["SOURCE_DIR"] + "/include")
     for way in "attached", "lone", "of a session", "of a session":
         command = [prog] if way == "attached" else [BIN, "run", "lone" if way == "lone" else "shop", "--", prog]
@@ -124,7 +125,8 @@ def test_ends_before(w):
     w.run("clean")
 
 
-# It is attached to while it runs: all functions of the headers that have marked nothing until then work.
+# It is attached to while it runs: all functions of the headers that have marked nothing until then
+# work.
 LATE = r"""
 #include <unistd.h>
 #include <vestige/atrace.h>

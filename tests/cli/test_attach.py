@@ -302,7 +302,8 @@ def test_busy(w):
 
 
 def waited_for_cpu():
-    """Seconds since the machine's start in which some thread waited for a CPU; 0: the kernel does not say."""
+    """Seconds since the machine's start in which some thread waited for a CPU; 0: the kernel does
+    not say."""
     try:
         with open("/proc/pressure/cpu", encoding="ascii") as f:
             return int(re.search(r"^some .*total=(\d+)", f.read(), re.M)[1]) / 1e6
@@ -311,8 +312,8 @@ def waited_for_cpu():
 
 
 def test_threads_end(w):
-    """Those that were there before the engine: their ends are seen, and the process ends with the last
-    of them, whatever thread loaded the engine."""
+    """Those that were there before the engine: their ends are seen, and the process ends with the
+    last of them, whatever thread loaded the engine."""
     w.compile("does", DOES, "-O2", "-fpatchable-function-entry=0")
     for _ in range(4):
         with Program(w, "ends", "4") as p:
@@ -403,8 +404,9 @@ def test_seccomp(w):
 
 @contextlib.contextmanager
 def below_root(w, program, words, before="mount -t proc proc ROOT/proc"):
-    """@program, which has said `ready`, below a chroot(), in a PID and mount namespace of its own, as a
-    container's. @before: a command for that namespace. Yield: what has its pipes, its number here."""
+    """@program, after its `ready`, below a chroot(), in a PID and mount namespace of its own, like
+    a container. @before: a command for that namespace. Yield: the process with its pipes, its
+    number here."""
     if os.geteuid():
         raise Skip("chroot() is root's")
     root = w.path("root")
@@ -432,7 +434,8 @@ def below_root(w, program, words, before="mount -t proc proc ROOT/proc"):
 
 @contextlib.contextmanager
 def folder_of_all(w):
-    """Without VESTIGE_DIR, which is for the test's processes alone: processes of other roots have another folder."""
+    """Without VESTIGE_DIR, which is for the test's processes alone: processes of other roots have
+    another folder."""
     before = w.env
     w.env = {k: v for k, v in before.items() if k != "VESTIGE_DIR"}
     try:
@@ -448,7 +451,8 @@ def test_another_root(w):
         w.run("attach", pid)
         w.run("start", "-P", pid, "-l", "work")
         until(lambda: b": work <-allocates" in w.run("show", "-P", pid).stdout)
-        # by its number here, and as the only one that there is, unless another program of this user is traced, too
+        # by its number here, and as the only one that there is, unless another program of this user
+        # is traced, too
         files = w.run("ls", "-P", pid).stdout
         assert b"\ncurrent_tracer\n" in files, files
         with folder_of_all(w):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""attach --children: children that a process has and makes are attached to, and a process that executes
-another program is attached to again."""
+"""attach --children: children that a process has and makes are attached to, and a process that
+executes another program is attached to again."""
 import os
 import re
 import signal
@@ -111,8 +111,8 @@ def traced(w, pid):
 
 
 def test_children(w):
-    """Of fork() and of posix_spawn(), one that was there before, and the process itself: each is traced
-    once it has executed the program, and says what it says without."""
+    """Of fork() and of posix_spawn(), one that was there before, and the process itself: each is
+    traced once it has executed the program, and says what it says without."""
     program = w.compile("works", WORKS, "-O2")
     with Maker(w) as m:
         first = m.child("fork", program)
@@ -155,7 +155,8 @@ def test_ended_by_signal(w):
 
 
 def test_refused(w):
-    """A child that is a static program is named, once, and the others are attached to all the same."""
+    """A child that is a static program is named, once, and the others are attached to all the
+    same."""
     static = w.compile("static", WORKS, "-O2", "-static")
     program = w.compile("works", WORKS, "-O2")
     with Maker(w) as m:
@@ -175,8 +176,8 @@ def test_refused(w):
 
 
 def test_vfork(w):
-    """A child that waits in vfork() cannot be attached to, and goes on when its own child ends: nothing of
-    the tool, which lives, holds it. The child of vfork() is refused by name."""
+    """A child that waits in vfork() cannot be attached to, and goes on when its own child ends:
+    nothing of the tool, which lives, holds it. The child of vfork() is refused by name."""
     program = w.compile("vforks", VFORKS)
     with Maker(w) as m:
         with Follower(w, "--wait", 1, m.pid) as f:

@@ -84,8 +84,8 @@ int main(void)
 }
 """
 
-# Handlers that sleep above such an instruction: only what the kernel has saved on the stack shows where
-# the thread goes back to.
+# Handlers that sleep above such an instruction: only what the kernel has saved on the stack shows
+# where the thread goes back to.
 SLEEPS = FILLS.replace("\tfills[3](some, 0, sizeof(some));\n", "\tfills[3](some, 0, sizeof(some));\n\tusleep(4000);\n")
 
 # Calls that a stop ends with EINTR, unless they are begun again.
@@ -227,7 +227,8 @@ def test_threads_are_in_them(w):
 
 
 def test_handlers_sleep_above_them(w):
-    """The same where nearly all threads are in handlers, from which they go back to such functions."""
+    """The same where nearly all threads are in handlers, from which they go back to such
+    functions."""
     fills = {f"fill{a}{b}" for a in range(1, 5) for b in range(8)}
     w.compile("fills", SLEEPS, PLAIN, "-O2", "-fcf-protection=none")
     for _ in range(3):
@@ -351,8 +352,8 @@ def writable_code(pid):
 
 
 def test_text_is_closed(w):
-    """No memory of the process is writable and executable when a change of its text is over: redirects,
-    probes amid functions, libraries' calls, for engines that came at start or later."""
+    """No memory of the process is writable and executable when a change of its text is over:
+    redirects, probes amid functions, libraries' calls, for engines that came at start or later."""
     w.compile("fills", FILLS, PLAIN, "-O2", "-fcf-protection=none")
     steps = [("start", "-p", "function", "-l", "fill*"), ("start", "-p", "function_graph", "-l", "fill1*"),
              ("set", "dynamic_events", "p:amid fill30+4"), ("set", "events/kprobes/amid/enable", "1"),
@@ -438,9 +439,9 @@ int main(void)
 
 
 def test_a_handler_ends_a_wait(w):
-    """A signal that comes while a stop ends, before the thread runs again, ends its wait as any other. The thread has a low
-    priority on a busy CPU. What the kernel itself loses stays: where it takes the CPU from the thread between its look for
-    signals and the call that begins again."""
+    """A signal that comes while a stop ends, before the thread runs again, ends its wait as any
+    other. The thread has a low priority on a busy CPU. What the kernel itself loses stays: where it
+    takes the CPU from the thread between its look for signals and the call that begins again."""
     w.compile("ended", ENDED_WAITS, PLAIN, "-O2")
     cpu, lost = min(os.sched_getaffinity(0)), 0
     hog = subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"])
@@ -532,8 +533,8 @@ int main(int argc, char **argv)
 
 
 def test_libraries_of_the_system(w):
-    """A library of a system folder is traced from when a filter names it, in whichever way the engine
-    came: one that is there, and one that dlopen() brings later."""
+    """A library of a system folder is traced from when a filter names it, in whichever way the
+    engine came: one that is there, and one that dlopen() brings later."""
     w.compile("zips", ZIPS, PLAIN, "-O2", "-ldl")
     for later in ([], ["later"]):
         for attached in True, False:
@@ -563,8 +564,8 @@ def test_libraries_of_the_system(w):
 
 
 def test_files_that_were_replaced(w):
-    """The names of a program and a library whose files are gone or others by now, as after an upgrade, are
-    the names of the files that the process has."""
+    """The names of a program and a library whose files are gone or others by now, as after an
+    upgrade, are the names of the files that the process has."""
     w.compile("zips", ZIPS, PLAIN, "-O2", "-ldl")
     shutil.copy("/usr/lib/x86_64-linux-gnu/libz.so.1", w.path("libz.so.1"))
     with Program(w, "env", f"LD_LIBRARY_PATH={w.dir}", "./zips") as p:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""attach finds a point in programs that change while it looks, and in those that are nearly always in code
-that no file has."""
+"""attach finds a point in programs that change while it looks, and in those that are nearly always
+in code that no file has."""
 import re
 import subprocess
 import time
@@ -201,8 +201,9 @@ def test_loads_a_library(w):
 
 
 def test_just_started(w):
-    """`PROGRAM & vestige attach $!` of a shell: its child has yet to execute the program, or its loader
-    works. If the engine came into the shell's child it is gone with it, and attach comes a second time."""
+    """`PROGRAM & vestige attach $!` of a shell: its child has yet to execute the program, or its
+    loader works. If the engine came into the shell's child it is gone with it, and attach comes a
+    second time."""
     build(w)
     for _ in range(30):
         script = '"$0" again & trap "kill $!" EXIT; "$1" attach -q $! && "$1" get -P $! current_tracer'
@@ -227,15 +228,16 @@ def test_in_the_vdso(w):
 
 
 def test_in_made_code(w):
-    """A thread that is nearly always in code that the program has made, as JIT compilers do: it calls libc
-    now and then, or nothing, and leaves that code now and then, or never."""
+    """A thread that is nearly always in code that the program has made, as JIT compilers do: it
+    calls libc now and then, or nothing, and leaves that code now and then, or never."""
     build(w)
     for how in "made", "made-calls", "made-leaves", "made-leaves-calls", "made-memfd", "made-memfd-calls":
         refused = 0
         for _ in range(3):
             with Program(w, how) as p:
                 said = w.run("attach", "-v", "--wait", "2", p.pid, status=None).stderr.decode()
-                # a stack may have the address of a call that has returned; another one seldom has it, too
+                # a stack may have the address of a call that has returned; another one seldom has
+                # it, too
                 refused += "has left its address on the stack" in said
                 assert "at attempt" in said or "has left its address on the stack" in said, said
                 p.end()
@@ -244,8 +246,8 @@ def test_in_made_code(w):
 
 
 def test_made_code_above_a_lock(w):
-    """Made code that was called from a signal handler, which may have come amid malloc(), or from a function
-    that holds the loader's lock: refused, with what to do, and the program goes on."""
+    """Made code that was called from a signal handler, which may have come amid malloc(), or from a
+    function that holds the loader's lock: refused, with what to do, and the program goes on."""
     build(w)
     for how, why in (("handler", "signal handler"), ("lock", "a function that may hold a lock has called")):
         with Program(w, how) as p:

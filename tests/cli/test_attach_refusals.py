@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""attach: refusals are one line that names the remedy and the errno, and the process goes on as without."""
+"""attach: refusals are one line that names the remedy and the errno, and the process goes on as
+without."""
 import errno
 import os
 import re
@@ -32,8 +33,8 @@ __asm__(".pushsection .note.go.buildid,\"a\",@note; .balign 4; .long 4, 4, 4; .a
 VFORKS = WAITS.replace("int main(void)\n{\n\tchar c;", "int main(void)\n{\n\tint pid;\n\tchar c;").replace(
     '\tprintf("read %d\\n", (int)read(0, &c, 1));', '\tif (!(pid = vfork()))\n\t\t_exit(read(0, &c, 1));\n\tprintf("read %d\\n", pid > 0);')
 
-# The tool as another user, and in a system whose Yama refuses ptrace(), with no filter of ours in the program.
-# A sanitizer looks for leaks by ptrace(), which is refused here.
+# The tool as another user, and in a system whose Yama refuses ptrace(), with no filter of ours in
+# the program. A sanitizer looks for leaks by ptrace(), which is refused here.
 NO_LEAKS = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
 UNDER_YAMA = r"""
 import ctypes, os, struct, sys
@@ -190,8 +191,8 @@ def test_users(w):
 
 
 def test_engine_does_not_start(w):
-    """Where there is no room for an area, or the counter may not be read: that is said, and the program
-    goes on."""
+    """Where there is no room for an area, or the counter may not be read: that is said, and the
+    program goes on."""
     first = '#include <sys/prctl.h>\n#include <sys/resource.h>\n#include <sys/mman.h>\n' + WAITS
     for what in ("prctl(PR_SET_TSC, PR_TSC_SIGSEGV)", "setrlimit(RLIMIT_AS, &(struct rlimit){1 << 25, 1 << 25})",
                  "setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096})"):
@@ -232,7 +233,8 @@ def test_locked_memory(w):
 
 
 def test_yama(w):
-    """Where Yama refuses ptrace(): a stand-in, of its control file and of the calls that it refuses."""
+    """Where Yama refuses ptrace(): a stand-in, of its control file and of the calls that it
+    refuses."""
     w.compile("does", WAITS)
     nobody = as_nobody(w)
     with Program(w, **nobody) as p:

@@ -98,8 +98,8 @@ def once(w, pid, must):
 
 
 def test_again_and_again(w):
-    """Programs that allocate, load objects, make threads, fork, vfork, exec, and one whose memory may
-    not become executable."""
+    """Programs that allocate, load objects, make threads, fork, vfork, exec, and one whose memory
+    may not become executable."""
     build(w)
     for words, want in WAYS.items():
         with Program(w, *words) as p:
@@ -111,8 +111,8 @@ def test_again_and_again(w):
 
 
 def test_new_each_time(w):
-    """The engine comes into a program that has none: one that loads objects, one that makes threads,
-    and one that ends meanwhile."""
+    """The engine comes into a program that has none: one that loads objects, one that makes
+    threads, and one that ends meanwhile."""
     build(w)
     for words, want in ((("dlopens",), "dlopens 1\n"), (("churns", "64"), "threads 64\n"), (("exits",), "exits\n")):
         for _ in range(ROUNDS):
@@ -124,8 +124,8 @@ def test_new_each_time(w):
 
 
 def test_waits_on(w):
-    """Programs that wait in the kernel: without a time limit, in which the engine comes and sleeps again
-    and again, and with one, a program for each time."""
+    """Programs that wait in the kernel: without a time limit, in which the engine comes and sleeps
+    again and again, and with one, a program for each time."""
     build(w)
     for how, want in (("read", "read 1"), ("poll", "poll 1"), ("epoll", "epoll 1"), ("wait", "wait 5")):
         with Program(w, "waits", how) as p:
@@ -172,8 +172,8 @@ def test_below_root(w):
 
 
 def test_tool_is_killed(w):
-    """SIGKILL at any moment of attach, of start and of detach: the program goes on as without, and the
-    next tool does its work."""
+    """SIGKILL at any moment of attach, of start and of detach: the program goes on as without, and
+    the next tool does its work."""
     build(w)
     for words, want in ((("allocates",), "allocates 1\n"), (("churns", "4"), "threads 4\n")):
         done = 0
@@ -199,8 +199,8 @@ def test_tool_is_killed(w):
 
 
 def test_toggles(w):
-    """More than 2,600 functions of python3 on and off, and the jumps to their islands in and out, while
-    four threads run in them and a timer's handler, too."""
+    """More than 2,600 functions of python3 on and off, and the jumps to their islands in and out,
+    while four threads run in them and a timer's handler, too."""
     script = ("import ctypes, json, re, signal, sys, threading\n"
               "over, right = [], []\n"
               "sys.setswitchinterval(0.0001)\n"

@@ -99,7 +99,8 @@ def test_merged_file(w):
 
 
 def test_empty_flush(w):
-    """Steps of a flush without data count neither as steps nor as time of the device; a requeue is time. btt says the same."""
+    """Steps of a flush without data count neither as steps nor as time of the device; a requeue is
+    time. btt says the same."""
     def request(ms, acts, **more):
         return [record(time=(ms + i) * 10**6, action=ACTIONS[a] | 2 << 16, **more) for i, a in enumerate(acts)]
     for act, percent in (("Q", 20), ("G", 20), ("I", 20), ("D", 20), ("C", 20), ("M", 20), ("F", 20), ("S", 20), ("R", 10)):

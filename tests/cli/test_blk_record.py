@@ -199,7 +199,8 @@ def test_busy_and_killed(w):
         assert settings() == loop.before
 
 
-# Counts by its own knowledge: 20 * 4096 bytes written, 10 * 8192 read, 16 * 4096 in fsync(), 8 * 4096 left.
+# Counts by its own knowledge: 20 * 4096 bytes written, 10 * 8192 read, 16 * 4096 in fsync(), 8 *
+# 4096 left.
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -244,7 +245,8 @@ def moved(loop):
 
 
 def test_program(w):
-    """The requests of a program, by file, system call and function: as it counts them, and as the kernel does."""
+    """The requests of a program, by file, system call and function: as it counts them, and as the
+    kernel does."""
     prog = w.compile("io", PROGRAM)
     with Loop(w) as loop:
         with open(f"{w.dir}/disk2", "wb") as f:

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The pages of docs/, and README.md: the blocks ```sh of a page are one session of a shell, in a folder with the
-programs that pages name. A block of text behind such a block is its output: most of its lines, less numbers, are in
-what was printed. A block that cannot be run here has a comment in front of it: <!-- not run: REASON -->."""
+"""The pages of docs/, and README.md: the blocks ```sh of a page are one session of a shell, in a
+folder with the programs that pages name. A block of text behind such a block is its output: most of
+its lines, less numbers, are in what was printed. A block that cannot be run here has a comment in
+front of it: <!-- not run: REASON -->."""
 import glob
 import os
 import re
@@ -120,7 +121,8 @@ def test_the_check_of_output_sees_another(w):
 
 
 def test_first_example_has_names(w):
-    """The first program that the README traces shows functions by name, and few by their place in a stripped program."""
+    """The first program that the README traces shows functions by name, and few by their place in a
+    stripped program."""
     command = re.search(r"^vestige (.*?) +# its calls", text_of(pages()["readme"]), re.M)[1]
     program, *args = shlex.split(command)
     if not shutil.which(program, path=PATH):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""A trace.dat with several buffers: views, exports, SQL and scripts show all of them, with their names, as trace-cmd
-counts them. The recordings are trace-cmd's own: -B one -B two."""
+"""A trace.dat with several buffers: views, exports, SQL and scripts show all of them, with their
+names, as trace-cmd counts them. The recordings are trace-cmd's own: -B one -B two."""
 import collections
 import csv
 import json
@@ -114,7 +114,8 @@ def test_convert_keeps_all(w):
 
 
 def test_calls_of_instances(w):
-    """Calls in instances of a process: each buffer has its own, in the table of slices and in a trace.dat of the trace.dat."""
+    """Calls in instances of a process: each buffer has its own, in the table of slices and in a
+    trace.dat of the trace.dat."""
     with spinning(w) as p:
         for name in ("one", "two"):
             w.run("start", "-P", p.pid, "-B", name, "-p", "nop")
@@ -141,8 +142,8 @@ def test_calls_of_instances(w):
 
 
 def test_arguments_in_one_of_two(w):
-    """Calls without arguments in one buffer, with them in the other: the formats are of both, and so all records have
-    the fields that these name. Stock trace-cmd says the same."""
+    """Calls without arguments in one buffer, with them in the other: the formats are of both, and
+    so all records have the fields that these name. Stock trace-cmd says the same."""
     need("trace-cmd")
     with spinning(w) as p:
         w.run("start", "-P", p.pid, "-B", "one", "-p", "function", "-O", "func-args")

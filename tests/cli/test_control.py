@@ -419,8 +419,8 @@ def has_library(pid):
 
 
 def test_a_folder_that_the_engine_refuses(w):
-    """The engine prints nothing: each command for the process says why it is not traced, in whichever
-    environment the command runs. A folder that is not there is made."""
+    """The engine prints nothing: each command for the process says why it is not traced, in
+    whichever environment the command runs. A folder that is not there is made."""
     outside = {"VESTIGE_DIR": ""}
     open_to_all, file = w.path("open"), w.path("file")
     os.mkdir(open_to_all, 0o755)
@@ -614,7 +614,8 @@ int main(void)
 
 
 def test_recover_takes_what_the_area_still_has(w):
-    """The recorder is killed amid the recording: recover has all records up to the program's end, each once."""
+    """The recorder is killed amid the recording: recover has all records up to the program's end,
+    each once."""
     need("trace-cmd")
     with Beside(w, BIN, "record", "-q", "--", w.compile("twice", TWICE)) as r:
         r.is_ready()

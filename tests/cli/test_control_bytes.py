@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Control bytes in a program's strings and names: none reaches a terminal, and a newline begins no new line."""
+"""Control bytes in a program's strings and names: none reaches a terminal, and a newline begins no
+new line."""
 import os
 import signal
 import subprocess

@@ -11,7 +11,8 @@ from test_attach_functions import FILLS, PLAIN, Program, enabled, writable_code
 from test_toggle import THREADS
 from test_unmodified import WAYS
 
-# deny WAY PROGRAM: the program under PR_SET_MDWE or the filter, and without memfd_create() where WAY ends in "alone".
+# deny WAY PROGRAM: the program under PR_SET_MDWE or the filter, and without memfd_create() where
+# WAY ends in "alone".
 DENY = r"""
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
 }
 """
 
-# For each byte of its input the functions are called 5, 7 and 11 times; `f`: a child goes on with the input.
+# For each byte of its input the functions are called 5, 7 and 11 times; `f`: a child goes on with
+# the input.
 STEPS = r"""
 #include <stdio.h>
 #include <sys/wait.h>
@@ -104,7 +106,8 @@ def calls_in(text, what):
 
 
 def test_start(w):
-    """record: each kind of function's entry, and functions with sites, as often as the program counts."""
+    """record: each kind of function's entry, and functions with sites, as often as the program
+    counts."""
     ways = deny(w)
     w.compile("ways", WAYS, PLAIN, "-O1", "-fcf-protection=none")
     w.compile("built", STEPS, BUILT)
@@ -128,13 +131,14 @@ def step(p, n):
 
 
 def test_attach(w):
-    """By attach: exact counts of both tracers, of a probe and of its return, and system calls; no memory is
-    writable and executable then. It sleeps and wakes."""
+    """By attach: exact counts of both tracers, of a probe and of its return, and system calls; no
+    memory is writable and executable then. It sleeps and wakes."""
     if os.geteuid():
         raise Skip("filters are root's to read")
     for way in deny(w):
         for flags in ((BUILT,), (PLAIN, "-O2", "-fcf-protection=none")):
-            # a filter may forbid ptrace(): there threads do not stop, and what needs more than one store is left out
+            # a filter may forbid ptrace(): there threads do not stop, and what needs more than one
+            # store is left out
             want = WANT if flags[0] == BUILT or way == "prctl" else None
             w.compile("steps", STEPS, *flags)
             with Program(w, "./deny", way, "./steps") as p:
@@ -196,7 +200,8 @@ def source():
 
 
 def test_toggle(w):
-    """On and off some hundred times, under four threads with timers: what they compute is as without."""
+    """On and off some hundred times, under four threads with timers: what they compute is as
+    without."""
     if os.geteuid():
         raise Skip("filters are root's to read")
     for way in deny(w):
@@ -234,7 +239,8 @@ def test_threads_are_in_them(w):
 
 
 def test_no_copy(w):
-    """Without memfd_create(), too, no function is switched on: the reason is said, and a process runs on."""
+    """Without memfd_create(), too, no function is switched on: the reason is said, and a process
+    runs on."""
     ways = deny(w)
     w.compile("steps", STEPS, BUILT)
     for way in ways:

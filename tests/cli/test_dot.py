@@ -125,7 +125,8 @@ def test_pvtrace(w):
 
 
 def test_pictures(w):
-    """The manual's SVG files: PICTURES=docs/pictures writes them there. They show the functions of the example."""
+    """The manual's SVG files: PICTURES=docs/pictures writes them there. They show the functions of
+    the example."""
     source = os.environ["SOURCE_DIR"]
     prog = w.compile("shop", open(f"{source}/docs/examples/shop/shop.c").read(), f"-I{source}/docs/examples/shop", f"-I{source}/include", "-pthread")
     w.run("record", "-q", "-p", "function_graph", "-o", "shop.dat", "--", prog, "1")

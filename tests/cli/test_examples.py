@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The EXAMPLES of the man pages: each block is a script that is run in a folder with the programs and recordings
-that it names. What cannot be run here is in SKIPPED, with the reason."""
+"""The EXAMPLES of the man pages: each block is a script that is run in a folder with the programs
+and recordings that it names. What cannot be run here is in SKIPPED, with the reason."""
 import contextlib
 import glob
 import os
@@ -69,7 +69,8 @@ def left(page, block):
 
 @contextlib.contextmanager
 def process(w, page, script):
-    """The running one that examples name by its number, or mean: with the engine, but where they load it."""
+    """The running one that examples name by its number, or mean: with the engine, but where they
+    load it."""
     if not re.search(r"\$PID|\b(1234|4711|15310)\b", script) and page not in ("get", "set", "show", "snapshot", "stack"):
         yield 0
     elif page == "attach":

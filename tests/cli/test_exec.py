@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Calls that are open when exec() puts another program in a program's place end there: the start of that program is in
-no call. The programs say themselves when they began, before they make a call that is recorded."""
+"""Calls that are open when exec() puts another program in a program's place end there: the start of
+that program is in no call. The programs say themselves when they began, before they make a call
+that is recorded."""
 import csv
 import json
 import os
@@ -9,7 +10,8 @@ import re
 
 from cli_test import main
 
-# Before main(), unseen: says when it was, and takes its time, as a program with many libraries does.
+# Before main(), unseen: says when it was, and takes its time, as a program with many libraries
+# does.
 EXECS = r"""
 #include <pthread.h>
 #include <stdio.h>
@@ -187,7 +189,8 @@ def test_a_killed_process(w):
         os.unlink(w.path("shared.dat"))
 
 
-# Functions that never return; main() goes on for 300 ms after its threads, and exit() is called below it.
+# Functions that never return; main() goes on for 300 ms after its threads, and exit() is called
+# below it.
 LEAVES = r"""
 #include <pthread.h>
 #include <stdlib.h>
@@ -229,7 +232,8 @@ def test_ends_of_threads_and_of_the_program(w):
 
 
 def test_the_name_is_the_later_images(w):
-    """Of two images of one process the name of the later one stays, in whatever order their areas are found."""
+    """Of two images of one process the name of the later one stays, in whatever order their areas
+    are found."""
     for _ in range(10):
         w.run("record", "-q", "-e", "raw_syscalls:sys_enter", "-o", "e.dat", "--", "bash", "-c", "exec sort /dev/null")
         names = set(re.findall(r"^ *(\S+)-\d+ +\[", w.run("report", "e.dat").stdout.decode(), re.M))

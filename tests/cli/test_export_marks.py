@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The marks of vestige/atrace.h in the exports: sections are slices with the program's own times, in every format."""
+"""The marks of vestige/atrace.h in the exports: sections are slices with the program's own times,
+in every format."""
 import collections
 import json
 import os
@@ -32,7 +33,8 @@ int main(void)
 
 
 def check(sections):
-    """By name: the number, and the least time that the program waits in each. On a busy machine most take longer."""
+    """By name: the number, and the least time that the program waits in each. On a busy machine
+    most take longer."""
     for name, least in (("part", 1000000), ("frame|all", 1500000)):
         assert len(sections[name]) == 20 and least <= min(sections[name]) < least + 1000000, (name, sections)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Perfetto's protobuf: the kernel's events, wake-ups as flows and marks as counters, decoded by protoc with the
-documented field numbers and compared with the CSV of the same recording."""
+"""Perfetto's protobuf: the kernel's events, wake-ups as flows and marks as counters, decoded by
+protoc with the documented field numbers and compared with the CSV of the same recording."""
 import collections
 import os
 import re
@@ -92,7 +92,8 @@ def test_flows(w):
 
 
 def test_counters(w):
-    """Marks of counters, of two names and two processes; what is no counter stays an event alone."""
+    """Marks of counters, of two names and two processes; what is no counter stays an event
+    alone."""
     marks = (("C|7|queue|3", 10), ("C|7|queue|-1", 11), ("C|8|queue|9", 12), ("C|7|a|b|4", 13), ("C|7|queue", 14), ("C|7|queue|x", 15))
     with open(w.path("t.txt"), "w", encoding="utf-8") as f:
         f.write("# tracer: nop\n" + "".join(f"  prog-7 [000] ..... 1.0000{n}: tracing_mark_write: {t}\n" for t, n in marks))

@@ -178,7 +178,8 @@ def test_strace(w):
 
 
 def test_strace_buffers(w):
-    """The kernel's records of the same calls have lines of their own, which end with the buffer's name."""
+    """The kernel's records of the same calls have lines of their own, which end with the buffer's
+    name."""
     root()
     if not os.path.exists("/sys/kernel/tracing/events/syscalls/sys_enter_lseek"):
         raise Skip("the kernel has no events of system calls")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige extract of several buffers, of a snapshot, with the time of day, and of the kernel, against what
-stock trace-cmd reads and extracts."""
+"""vestige extract of several buffers, of a snapshot, with the time of day, and of the kernel,
+against what stock trace-cmd reads and extracts."""
 import os
 import re
 import time
@@ -80,7 +80,8 @@ def overrun(folder):
 
 
 def test_kernel_overrun(w):
-    """Where records were overwritten extract -k has all that are left, and trace-cmd says where some are lost."""
+    """Where records were overwritten extract -k has all that are left, and trace-cmd says where
+    some are lost."""
     need("trace-cmd")
     with cli_test.kernel_alone(), instance(w) as (name, folder):
         write("100", folder, "buffer_size_kb")

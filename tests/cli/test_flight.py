@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""record --flight: each trigger saves the records around it, into a file of its own; all is put back."""
+"""record --flight: each trigger saves the records around it, into a file of its own; all is put
+back."""
 import contextlib
 import os
 import re
@@ -67,7 +68,8 @@ def test_signal_and_rotation(w):
             done = time.monotonic()
             all_ = stamps(w, f"trace-{n}.dat")
             assert all_ and all("handle" in text for _, text in all_), all_[:5]
-            # the window: not before 0.5 s, not behind 0.1 s, of the moment at which the signal was seen
+            # the window: not before 0.5 s, not behind 0.1 s, of the moment at which the signal was
+            # seen
             assert at - 0.5 <= all_[0][0] and all_[-1][0] <= done + 0.1, (at, done, all_[0], all_[-1])
             assert all_[-1][0] - all_[0][0] <= 0.6 + 1e-6
         until(lambda: not os.path.exists(w.path("trace-1.dat")))
@@ -111,7 +113,8 @@ def test_killed(w):
 
 
 def test_ends_with_the_process(w):
-    """The end of the process is said, the last window is saved, and the command ends with status 0."""
+    """The end of the process is said, the last window is saved, and the command ends with status
+    0."""
     for sig in (signal.SIGKILL, signal.SIGSEGV):
         with contextlib.suppress(AssertionError):
             with flying(w, "--on", "signal:SIGUSR1", "-l", "handle") as (p, r):
@@ -139,13 +142,15 @@ def test_triggers_of_all_kinds(w):
         for n, (to, sig) in enumerate(((r, signal.SIGUSR1), (p, signal.SIGUSR2), (r, signal.SIGWINCH)), 1):
             to.send_signal(sig)
             until(lambda n=n: os.path.exists(w.path(f"trace-{n}.dat")))
-    # the signal and the slow call that its handler makes lie in one window: the one that is seen first names it
+    # the signal and the slow call that its handler makes lie in one window: the one that is seen
+    # first names it
     for why in ("signal:SIGUSR1", r"(event:signal:signal_deliver|call\(handle\)>50ms)", "signal:SIGWINCH"):
         assert re.search(f"^vestige: {why}$", r.said, re.M), r.said
 
 
 def test_program_and_kernel(w):
-    """`-- PROG`: from main() on, with its status; -k: the kernel's records of the window beside its own."""
+    """`-- PROG`: from main() on, with its status; -k: the kernel's records of the window beside its
+    own."""
     root()
     loop = "for (;;) { handle(); usleep(2000); }"
     prog = w.compile("few", TEXT.replace(loop, f"raise(SIGUSR2); {loop.replace(';;', 'int i = 0; i < 60; i++')} return 9;"))

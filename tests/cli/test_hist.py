@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige hist` against stock trace-cmd hist, and against the records that trace-cmd report prints."""
+"""`vestige hist` against stock trace-cmd hist, and against the records that trace-cmd report
+prints."""
 import collections
 import json
 import lzma

@@ -134,8 +134,8 @@ swapper     0 [001]    12.000016:       3000 cpu-clock:u:
 
 
 def test_perf(w):
-    """A sample stands for its period; a function that is in the next sample, too, is one call where the two touch.
-    Samples of other events have text and stack, and no time."""
+    """A sample stands for its period; a function that is in the next sample, too, is one call where
+    the two touch. Samples of other events have text and stack, and no time."""
     t = written(w, "perf.txt", PERF)
     want = {"prog_thread;main;mid;leaf": 3000, "prog_thread;main;mid;operator+(x)": 3000, "prog_thread;main": 3000, "prog_thread;[unknown]": 3000,
             "swapper/0;idle": 3000, "swapper/1;idle": 3000}

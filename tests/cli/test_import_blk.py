@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""blktrace's files as input of the commands: each event has blkparse's time, CPU, process and text, of
-recordings of other machines."""
+"""blktrace's files as input of the commands: each event has blkparse's time, CPU, process and text,
+of recordings of other machines."""
 import json
 import lzma
 import os
@@ -39,8 +39,8 @@ def rows_of(w, *names):
 
 
 def test_as_blkparse(w):
-    """Both byte orders; errors and requeues; a process whose name comes after its first records has it in
-    all of them."""
+    """Both byte orders; errors and requeues; a process whose name comes after its first records has
+    it in all of them."""
     for name, base in (("amd64-mixed", "mixed"), ("amd64-bad", "bad"), ("s390x-fs", "fs")):
         unpack(w, name)
         got, want = rows_of(w, f"{name}/{base}.blktrace.0"), blkparse(w, name)
@@ -48,7 +48,8 @@ def test_as_blkparse(w):
 
 
 def test_commands(w):
-    """report, sql, script and a trace.dat made of it have the same events; a stream is taken, too."""
+    """report, sql, script and a trace.dat made of it have the same events; a stream is taken,
+    too."""
     unpack(w, "amd64-mixed")
     file = "amd64-mixed/mixed.blktrace.0"
     want = blkparse(w, "amd64-mixed")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""CTF traces as input: events have the time, CPU, thread and fields that babeltrace2 prints, calls are those of
-the events of -finstrument-functions. A damaged trace ends in an error."""
+"""CTF traces as input: events have the time, CPU, thread and fields that babeltrace2 prints, calls
+are made of the events of -finstrument-functions. A damaged trace ends in an error."""
 import collections
 import json
 import os
@@ -40,7 +40,8 @@ def ours(w, folder):
 
 
 def test_events(w):
-    """Integers of all bases and orders, floats, strings, arrays, sequences, enumerations: the text is babeltrace2's."""
+    """Integers of all bases and orders, floats, strings, arrays, sequences, enumerations: the text
+    is babeltrace2's."""
     unpack(w)
     want = babeltrace(w, "ust/events")
     got = [Event(r["time"], r["cpu"], r["tid"], "", r["name"], r.get("text", "")) for r in ours(w, "ust/events")]
@@ -112,7 +113,8 @@ def kernel(w, name, last=b""):
 
 
 def test_kernel(w):
-    """Without contexts an event's thread is the one that its CPU was switched to. Times are the clock's, in ns."""
+    """Without contexts an event's thread is the one that its CPU was switched to. Times are the
+    clock's, in ns."""
     kernel(w, "k")
     want = [(2 * e.time, e.cpu, e.name, e.text) for e in babeltrace(w, "k")]
     rows = ours(w, "k")

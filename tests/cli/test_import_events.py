@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Events of other tools' files have their names in all commands, beside calls, too; a text whose name
-is no event's stays a text."""
+"""Events of other tools' files have their names in all commands, beside calls, too; a text whose
+name is no event's stays a text."""
 import json
 import re
 
@@ -37,8 +37,8 @@ def test_beside_calls(w):
 
 
 def test_systems(w):
-    """The name has the file's system, and the text is the file's, whatever libtraceevent's plug-ins make of
-    the kernel's own event."""
+    """The name has the file's system, and the text is the file's, whatever libtraceevent's plug-ins
+    make of the kernel's own event."""
     with open(w.path("p.txt"), "w") as f:
         f.write(PERF)
     assert events(w, "p.txt") == [("event", "block:block_rq_issue"), ("event", "sched:sched_switch"), ("print", "ftrace:print"),

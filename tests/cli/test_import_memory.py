@@ -24,7 +24,8 @@ def lines_of_chrome(i, ns):
 
 
 def generated(w, name, head, lines):
-    """The later half of the time comes first in the file. Return: the number of calls of lines()."""
+    """The later half of the time comes first in the file. Return: the number of calls of
+    lines()."""
     size = sum(len(lines(i, 10**12 + i)) for i in range(1000)) / 1000
     nr = int(INPUT / size) // (2 * PIECE) * 2 * PIECE
     with open(w.path(name), "w") as f:
@@ -64,7 +65,8 @@ def test_texts(w):
 
 
 def test_calls(w):
-    """Each call of Chrome's JSON comes, whether its length is given or its end is an event of its own."""
+    """Each call of Chrome's JSON comes, whether its length is given or its end is an event of its
+    own."""
     nr = generated(w, "c.json", "[\n", lines_of_chrome)
     found = {b"400": 0, b"300": 0}
     times = [0, 0]
@@ -78,7 +80,8 @@ def test_calls(w):
 
 
 def test_names(w):
-    """A Perfetto trace whose sequence forgets its names before each event: no more than the last ones are in memory."""
+    """A Perfetto trace whose sequence forgets its names before each event: no more than the last
+    ones are in memory."""
     def field(number, value):
         return bytes([number << 3, value]) if isinstance(value, int) else bytes([number << 3 | 2, len(value)]) + value
     # its sequence, FLAG_CLEARED, a name of iid 1, an instant of it

@@ -30,7 +30,8 @@ message TrackDescriptor { optional uint64 uuid = 1; optional string name = 2; op
 message Process { optional int32 pid = 1; optional string process_name = 6; }
 message Thread { optional int32 pid = 1; optional int32 tid = 2; optional string thread_name = 5; }
 """
-# two sequences with the same iids, one whose clock counts on in microseconds; a track that is no thread's; the state anew
+# two sequences with the same iids, one whose clock counts on in microseconds; a track that is no
+# thread's; the state anew
 TEXT = """
 packet { trusted_packet_sequence_id: 1 sequence_flags: 1
 	clock_snapshot { clocks { clock_id: 6 timestamp: 5000000 } clocks { clock_id: 64 timestamp: 5000 is_incremental: true unit_multiplier_ns: 1000 } }
@@ -110,7 +111,8 @@ def zstd(data):
 
 
 def test_compressed(w):
-    """Packets by zlib and by zstd are the same as plain ones; damage and bombs end with one line."""
+    """Packets by zlib and by zstd are the same as plain ones; damage and bombs end with one
+    line."""
     plain = encoded(w, TEXT)
     want = w.run("convert", "-q", "--to", "jsonl", written(w, plain), "-").stdout
     for number, pack in ((50, zlib.compress), (133, zstd)):

@@ -58,7 +58,8 @@ def recorded(w, name, *flags):
 
 
 def dumped(w, name):
-    """Calls that begin and end, and events, by uftrace: (thread, name, begin, length), (thread, name, time)."""
+    """Calls that begin and end, and events, by uftrace: (thread, name, begin, length), (thread,
+    name, time)."""
     text = subprocess.run(["uftrace", "dump", "--no-pager", "-d", name], cwd=w.dir, check=True, stdout=subprocess.PIPE).stdout.decode()
     calls, events, stacks = [], [], collections.defaultdict(list)
     for at, ns, tid, kind, what in re.findall(r"^ *(\d+)\.(\d{9}) +(\d+): \[(entry|exit |event)\] (.*?)\([0-9a-f]+\)", text, re.M):

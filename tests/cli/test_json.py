@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""--json of the commands that print tables: Python's json reads it, and it has the values of the text."""
+"""--json of the commands that print tables: Python's json reads it, and its values are right."""
 import json
 import os
 import re

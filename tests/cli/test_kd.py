@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige kd: KFT's logs by function and call by call, local times and their marks, addresses, KFI's form, recordings."""
+"""vestige kd: KFT's logs by function and call by call, local times and their marks, addresses,
+KFI's form, recordings."""
 import json
 import re
 
@@ -98,7 +99,8 @@ def test_table(w):
 
 
 def test_filters(w):
-    """Filters that left calls out make local times wrong: they are marked; a filter that left none out does not."""
+    """Filters that left calls out make local times wrong: they are marked; a filter that left none
+    out does not."""
     one = "    500 usecs minimum execution time\n"
     for text, marked in ((HEAD % (one, 12, 12), True), (HEAD % (one, 0, 0), False), ("Kernel Instrumentation Run ID 0\nFilters:\n" + one + "\n", True)):
         out, err = kd(w, written(w, "kft.log", text + COLUMNS + ROWS))

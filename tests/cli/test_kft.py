@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige kft: KFT's configuration language, its log of programs, recordings and running processes."""
+"""vestige kft: KFT's configuration language, its log of programs, recordings and running
+processes."""
 import re
 import subprocess
 
@@ -32,7 +33,8 @@ int main(int argc, char **argv)
 }
 """
 
-# It prints what each call of down() and leaf() has left of its stack, by pthread_getattr_np(): of main, 1 of a thread.
+# It prints what each call of down() and leaf() has left of its stack, by pthread_getattr_np(): of
+# main, 1 of a thread.
 DEEP = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -135,7 +137,8 @@ ONE = ["setup", "slow", "leaf", "leaf", "leaf", "work", "leaf", "handler", "in_h
 
 
 def test_triggers(w):
-    """Triggers at entries, exits and times begin and end the log; -1 marks what is open at its end."""
+    """Triggers at entries, exits and times begin and end the log; -1 marks what is open at its
+    end."""
     recorded(w)
     out, rows = log(w, "begin end")
     assert names(rows) == ["main", "before", "leaf", *3 * ONE, "after", "leaf"], names(rows)
@@ -156,7 +159,8 @@ def test_triggers(w):
 
 
 def test_wrong_names(w):
-    """A function that does not exist is an error with the nearest name, after the log; one that is not called is none."""
+    """A function that does not exist is an error with the nearest name, after the log; one that is
+    not called is none."""
     recorded(w)
     for text, what in (("trigger start entry setpu", b"trigger start: no function of the program is named setpu: did you mean setup?"),
                        ("trigger stop exit wrok", b"trigger stop: no function of the program is named wrok: did you mean work?"),
@@ -223,7 +227,8 @@ def test_program(w):
 
 
 def deep(w, *args):
-    """Record a program with all stacks. Return: for 0 main and 1 a thread the bytes that calls had left, the outermost first."""
+    """Record a program with all stacks. Return: for 0 main and 1 a thread the bytes that calls had
+    left, the outermost first."""
     out = w.run("record", "-q", "-p", "function_graph", "-e", "stack:stack_left", w.compile("deep", DEEP), *args).stdout.decode().split()
     return lefts(out)
 
@@ -234,7 +239,8 @@ def lefts(words):
 
 
 def stacks(lefts_of, below):
-    """The rows of a watch: of the thread's calls with less than that left, each with its callers."""
+    """The rows of a watch: of the thread's calls with less than that left, each with its
+    callers."""
     every = ["in_thread", *["down"] * 41, "leaf"]
     return [name for i, left in enumerate(lefts_of[1]) if left < below for name in every[:i + 2]]
 
@@ -244,7 +250,8 @@ def watched(rows):
 
 
 def test_watch(w):
-    """A watch logs the stack of each call that has too little left, as the program measures it, whatever the filters."""
+    """A watch logs the stack of each call that has too little left, as the program measures it,
+    whatever the filters."""
     left = deep(w)
     assert len(left[0]) == 22 and len(left[1]) == 42 and left[1] == sorted(left[1], reverse=True), left
     seen = re.findall(r"stack_left: +(?:down|leaf) <-\S+ left=(\d+)", w.run("report").stdout.decode())
@@ -274,7 +281,8 @@ def test_watch(w):
 
 
 def test_worst_watch(w):
-    """Each stack of worst-stack has less left than the one before it. A full log ends the run, or overwrites whole rows."""
+    """Each stack of worst-stack has less left than the one before it. A full log ends the run, or
+    overwrites whole rows."""
     left = deep(w)
     alone = "filter funclist work fend"
     _, rows = log(w, f"begin watch worst-stack 30000 {alone} end")
@@ -300,7 +308,8 @@ def test_worst_watch(w):
 
 
 def test_watch_of_a_program(w):
-    """The watch is switched on in a program, and in a process that runs, where it ends with the run."""
+    """The watch is switched on in a program, and in a process that runs, where it ends with the
+    run."""
     prog = w.compile("deep", DEEP)
     config = conf(w, "begin watch stack 30000 filter funclist work fend end")
     left = lefts(w.run("kft", "-c", config, prog).stdout.decode().split())

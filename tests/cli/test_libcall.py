@@ -271,7 +271,8 @@ def test_results(w):
 
 
 def test_processes_and_devices(w):
-    """Calls about processes and devices, with results and errors; each call is there once, in each process."""
+    """Calls about processes and devices, with results and errors; each call is there once, in each
+    process."""
     write(w, "many.c", MANY)
     compiled(["gcc", "-O1", "-w", "-fno-builtin", "many.c"], "many", cwd=w.dir)
     w.run("record", "-q", "--libcall", "-p", "nop", "./many", status=7)

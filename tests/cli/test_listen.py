@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""vestige listen and record -N: recordings of other hosts. Oracles: trace-cmd's own listener and sender, time
-namespaces whose offset is known, network namespaces of the test. Traffic stays on loopback and in these."""
+"""vestige listen and record -N: recordings of other hosts. Oracles: trace-cmd's own listener and
+sender, time namespaces whose offset is known, network namespaces of the test. Traffic stays on
+loopback and in these."""
 import glob
 import os
 import re
@@ -124,8 +125,8 @@ exec trace-cmd record -e sched:sched_process_exec "$@" -- sh -c 'for i in 1 2 3 
 
 
 def test_from_trace_cmd(w):
-    """A recording of the kernel's events by trace-cmd: by UDP and TCP, of both versions. Files that this kernel
-    refuses are covered for trace-cmd, in a mount namespace of its own."""
+    """A recording of the kernel's events by trace-cmd: by UDP and TCP, of both versions. Files that
+    this kernel refuses are covered for trace-cmd, in a mount namespace of its own."""
     if os.geteuid() or not os.path.exists("/sys/kernel/tracing/events/sched"):
         raise Skip("needs root and the kernel's events")
     for name, text in (("one", "1\n"), ("none", "")):
@@ -168,8 +169,8 @@ def namespaces():
 
 
 def test_hosts(w):
-    """Two hosts whose clocks are far off, in a network of their own: calls that they make in turn are in the order
-    in which they were made, at the time at which they were made, within 100 us."""
+    """Two hosts whose clocks are far off, in a network of their own: calls that they make in turn
+    are in the order in which they were made, at the time at which they were made, within 100 us."""
     if os.geteuid():
         raise Skip("needs root")
     prog = w.compile("steps", STEPS)
@@ -279,7 +280,8 @@ def small(w):
 
 
 def test_cut_anywhere(w):
-    """The sender is killed at each byte of what it says, and at many of its pages: what came whole is kept."""
+    """The sender is killed at each byte of what it says, and at many of its pages: what came whole
+    is kept."""
     meta, cpus = small(w)
     pages = [len(c) // 4096 for c in cpus]
     assert sum(pages) > 4, pages
@@ -417,7 +419,8 @@ def test_hostile(w):
         pass
     assert "--max-size" in here.line()
     r.close()
-    # one that says nothing, and more of them than are allowed; those before are gone when their processes are
+    # one that says nothing, and more of them than are allowed; those before are gone when their
+    # processes are
     with open(f"/proc/{here.p.pid}/task/{here.p.pid}/children", encoding="utf-8") as f:
         until(lambda: f.seek(0) or not f.read().split())
     silent = [Raw(here) for _ in range(4)]
@@ -514,7 +517,8 @@ def test_listener_gone(w):
 
 
 def small_disk(w, size):
-    """A listener whose folder is a disk of its own; its files are seen at the path that comes with it."""
+    """A listener whose folder is a disk of its own; its files are seen at the path that comes with
+    it."""
     os.makedirs(w.path("in"), exist_ok=True)
     here = Listener(w, before=["unshare", "-m", "sh", "-c",
                                f"mount -t tmpfs -o size={size} none {w.path('in')} && exec \"$@\"", "sh"])
@@ -527,7 +531,8 @@ def stamps(w, file):
 
 
 def test_full_disk(w):
-    """What has come before the disk was full is kept, the reason is in the line, and the sender keeps all of it."""
+    """What has come before the disk was full is kept, the reason is in the line, and the sender
+    keeps all of it."""
     if os.geteuid():
         raise Skip("needs root")
     here, files = small_disk(w, "1m")
@@ -560,7 +565,8 @@ def test_full_disk(w):
 
 
 def test_head_last(w):
-    """On a full disk, and beyond a quota, the head that comes last still makes a file of the pages before it."""
+    """On a full disk, and beyond a quota, the head that comes last still makes a file of the pages
+    before it."""
     if os.geteuid():
         raise Skip("needs root")
     meta, cpus = small(w)

@@ -26,7 +26,8 @@ def test_help_and_version(w):
 
 
 def test_help_has_groups(w):
-    """Each command is below one heading, in 80 columns; vestige(1) has the same headings and order."""
+    """Each command is below one heading, in 80 columns; vestige(1) has the same headings and
+    order."""
     text = w.run("help").stdout.decode()
     assert all(len(line) <= 80 for line in text.splitlines()), text
     groups = [(title, re.findall(r"^  ([\w-]+) ", rows, re.M)) for title, rows in re.findall(r"^(\w.*):\n((?:  .*\n)+)", text, re.M)]
@@ -91,7 +92,8 @@ def test_empty_values(w):
 
 
 def test_one_file(w):
-    """Commands of one FILE refuse a second one in one wording, and name the FILE that is not there."""
+    """Commands of one FILE refuse a second one in one wording, and name the FILE that is not
+    there."""
     with_i = {"mem", "hist", "dump", "sched", "replay", "profile"}
     for name in sorted(with_i | {"kd", "bootgraph", "stacks"}):
         for words in (["a.dat", "b.dat"],) + (["-i", "a.dat", "b.dat"],) * (name in with_i):

@@ -168,14 +168,15 @@ def by_text(report):
 
 
 def is_near(t, times):
-    """Whether one of the sorted @times is @t. The clock is measured a last time at the end of a recording,
-    which a cut file does not have: its times differ in the last digit."""
+    """Whether one of the sorted @times is @t. The clock is measured a last time at the end of a
+    recording, which a cut file does not have: its times differ in the last digit."""
     at = bisect.bisect_left(times, t - 1)
     return at < len(times) and times[at] <= t + 1
 
 
 def test_cut(w):
-    """A native file that is cut anywhere: each command says so and how many records there are; those are the file's."""
+    """A native file that is cut anywhere: each command says so and how many records there are;
+    those are the file's."""
     w.run("record", "-q", "--native", "-p", "function", "-o", "whole", "--", w.prog, "calls", 20000)
     with open(w.path("whole"), "rb") as f:
         data = f.read()
@@ -253,7 +254,8 @@ int main(int argc, char **argv)
 
 
 def test_halves(w):
-    """On two CPUs, where two threads read a recording, profile and graph print what they do on one."""
+    """On two CPUs, where two threads read a recording, profile and graph print what they do on
+    one."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise Skip("there is one CPU")

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Colours and the pager: on a terminal, with each switch for both, and nothing of them elsewhere."""
+"""Colours and the pager: on a terminal, with each switch for both, and nothing of them
+elsewhere."""
 import os
 import re
 import subprocess
@@ -59,7 +60,8 @@ def test_flags_in_front_of_the_command(w):
 
 
 def test_nothing_where_there_is_no_terminal(w):
-    """The text is the terminal's without its colours, byte for byte; --color=always has them in a file, too."""
+    """The text is the terminal's without its colours, byte for byte; --color=always has them in a
+    file, too."""
     record(w)
     painted = 0
     for words in COMMANDS:

@@ -10,7 +10,8 @@ import time
 
 from cli_test import BIN, CALLS, LIBRARY, Beside, main, need, python_env, until
 
-# The program waits for a byte on stdin. Then it makes 200,000 calls, which are more than a small buffer holds.
+# The program waits for a byte on stdin. Then it makes 200,000 calls, which are more than a small
+# buffer holds.
 BURST = r"""
 #include <stdio.h>
 #include <unistd.h>
@@ -123,8 +124,9 @@ def state(pid):
 
 
 def test_losses_after_the_last_record(w):
-    """The recorder sleeps until the program has ended: what the full buffer refused has no record behind it. Each command counts as
-    many as the recorder, in a file of the live encoding and in one that was made of the spool."""
+    """The recorder sleeps until the program has ended: what the full buffer refused has no record
+    behind it. Each command counts as many as the recorder, in a file of the live encoding and in
+    one that was made of the spool."""
     prog = w.compile("burst", BURST)
     for more in (), ("--native",):
         with Beside(w, BIN, "record", "-q", "-p", "function_graph", "-b", 64, "-o", "lost.dat", *more, "--", prog, stderr=subprocess.PIPE) as r:

@@ -249,7 +249,8 @@ def test_sigterm_and_sighup_reach_the_program(w):
 
 
 def test_signal_before_the_program_runs(w):
-    """Whenever the signal comes, no spool is left that nothing can read: there is none, or a whole trace.dat."""
+    """Whenever the signal comes, no spool is left that nothing can read: there is none, or a whole
+    trace.dat."""
     seen = set()
     for sig in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
         wait = .001
@@ -272,7 +273,8 @@ def test_signal_before_the_program_runs(w):
 
 
 def test_ctrl_c_before_main_leaves_no_area(w):
-    """Ctrl-C goes to the program, too, at any moment of its start: neither an area nor a file without records is left."""
+    """Ctrl-C goes to the program, too, at any moment of its start: neither an area nor a file
+    without records is left."""
     for words, own in ((["record", "-q", w.prog, "spin"], True), (["list", "-f", w.prog], False), (["doctor", w.prog], False)):
         wait = .004
         while wait < .3:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""record -f and -R: filters and triggers of the -e in front, of a program from its start, of a process, of the kernel. The
-program counts its own writes."""
+"""record -f and -R: filters and triggers of the -e in front, of a program from its start, of a
+process, of the kernel. The program counts its own writes."""
 import os
 import re
 import subprocess

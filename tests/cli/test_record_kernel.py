@@ -134,7 +134,8 @@ def writers(lines, kernel):
 
 
 def check_threads(w, nr):
-    """Nobody else is in the kernel's part, and the threads are there from their first to their last byte."""
+    """No other writer is in the kernel's part, and the threads are there from their first byte to
+    their last."""
     lines = report(w)
     calls = writers(lines, False)
     assert sorted(calls.values()) == [nr, nr], calls
@@ -145,7 +146,8 @@ def check_threads(w, nr):
 
 
 def test_threads_of_a_program_alone(w):
-    """-F: of the program's threads, also those that it makes; -P is so by itself. Beside them somebody else writes."""
+    """-F: of the program's threads, also the ones that it makes; -P is so by itself. Beside them
+    another process writes."""
     tracefs()
     nr = 300
     prog = w.compile("writes", WRITES)
@@ -174,7 +176,8 @@ def test_threads_of_a_program_alone(w):
 
 
 def test_kernel_tracer(w):
-    """The kernel's tracer in the instance; one that the kernel refuses is refused with its reason and the list."""
+    """The kernel's tracer in the instance; one that the kernel refuses is refused with its reason
+    and the list."""
     tracefs()
     before = settings()
     with open(TRACING + "/available_tracers", encoding="ascii") as f:
@@ -202,7 +205,8 @@ def test_kernel_tracer(w):
 
 
 def test_signal_while_the_kernel_is_set_up(w):
-    """A signal between the making of the spool and the program's start leaves neither a spool nor an instance."""
+    """A signal between the making of the spool and the program's start leaves neither a spool nor
+    an instance."""
     tracefs()
     for sig in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
         p = subprocess.Popen([BIN, "record", "-q", "-k", "-e", "sched", "--", w.prog, "spin"], cwd=w.dir, env=w.env,
@@ -230,7 +234,8 @@ def test_no_event_is_left(w):
 
 
 def test_the_kernels_half_is_kept(w):
-    """Where the file cannot be written both halves stay, and the command that is named makes one file of them."""
+    """Where the file cannot be written both halves stay, and the command that is named makes one
+    file of them."""
     tracefs()
     p = w.run("record", "-q", "-k", "-e", "sched_process_exit", "-e", "sys_exit_mkdir", "--", "mkdir", "trace.dat", status=125)
     spool, = (n for n in os.listdir(w.dir) if re.fullmatch(r"trace\.dat\.spool\.\d+", n))
@@ -248,8 +253,9 @@ def test_the_kernels_half_is_kept(w):
 
 
 def test_views_show_both(w):
-    """Each put() of replay has its own system call between its lines; exports and SQL have the events, a trace.dat
-    of the trace.dat has both buffers, and the marks that compare the clocks are in none of them."""
+    """Each put() of replay has its own system call between its lines; exports and SQL have the
+    events, a trace.dat of the trace.dat has both buffers, and the marks that compare the clocks are
+    in none of them."""
     tracefs()
     nr = 300
     prog = w.compile("writes", WRITES)
@@ -358,8 +364,8 @@ def test_events_of_both(w):
 
 
 def test_the_kernels_stacks(w):
-    """-R stacktrace of an event of the kernel: report and stock trace-cmd print its stacks. Without a record of the
-    program the last line names no time."""
+    """-R stacktrace of an event of the kernel: report and stock trace-cmd print its stacks. Without
+    a record of the program the last line names no time."""
     tracefs()
     with kernel_alone():
         p = w.run("record", "-k", "-e", "sys_enter_openat", "-R", "stacktrace", "-p", "nop", "-o", "k.dat", "--", "cat", "/dev/null")

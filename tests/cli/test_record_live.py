@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige record` encodes the trace.dat of function_graph while the program runs. The file is equal to
-the one that `vestige convert` makes of the same spool afterwards. No record is lost if the program or
-the recorder is killed."""
+"""`vestige record` encodes the trace.dat of function_graph while the program runs. The file is
+equal to the one that `vestige convert` makes of the same spool afterwards. No record is lost if the
+program or the recorder is killed."""
 import glob
 import os
 import re

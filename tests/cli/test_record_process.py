@@ -229,7 +229,8 @@ def test_a_daemon(w):
     w.run("clean")
 
 
-# Its child, which libc's fork() did not make, executes ./daemon when the parent is gone: after argv[1] milliseconds.
+# Its child, which libc's fork() did not make, executes ./daemon when the parent is gone: after
+# argv[1] milliseconds.
 LATE = r"""
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -301,7 +302,8 @@ def test_events_alone(w):
 
 
 def test_events_by_glob(w):
-    """A glob is of names in all systems, or of systems and names; nothing else is recorded, and it is off again."""
+    """A glob is of names in all systems, or of systems and names; nothing else is recorded, and it
+    is off again."""
     with Program(w) as p:
         w.run("attach", p.pid)
         before = settings(w, p.pid)

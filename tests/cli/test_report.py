@@ -67,8 +67,8 @@ int main(void) { of_1s(); of_100ms(); of_1ms(); of_100us(); of_10us(); return 0;
 
 
 def test_marks_of_long_calls(w):
-    """report marks a call longer than a second by $, as trace-cmd does; the kernel's text has more marks. On one CPU: see
-    test_leaf_on_two_cpus."""
+    """report marks a call longer than a second by $, as trace-cmd does; the kernel's text has more
+    marks. On one CPU: see test_leaf_on_two_cpus."""
     need("trace-cmd")
     w.run("record", "-q", "-p", "function_graph", "--", w.compile("long", LONG),
           preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
@@ -104,8 +104,8 @@ int main(int argc, char **argv)
 
 
 def test_leaf_on_two_cpus(w):
-    """A leaf call that returns on another CPU is one line, and lines are in order of time. trace-cmd has them in another order
-    there, so the lines are compared with its raw records."""
+    """A leaf call that returns on another CPU is one line, and lines are in order of time.
+    trace-cmd has them in another order there, so the lines are compared with its raw records."""
     need("trace-cmd")
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
@@ -144,7 +144,8 @@ def test_cpus(w):
 
 
 def test_wrong_cpus(w):
-    """A value that is no list is a wrong flag, a CPU that the recording has not is an error; both before any output."""
+    """A value that is no list is a wrong flag, a CPU that the recording has not is an error; both
+    before any output."""
     record(w, "calls", "1")
     for command in (["report"], ["report", "--format=trace"], ["replay"], ["profile"], ["convert", "trace.dat", "out.csv"]):
         for bad in "x", "0-", "1,x", "3-1", ",0":

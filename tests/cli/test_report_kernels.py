@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige report against trace-cmd report, line for line: recordings of three kernels (tests/data/kernels)."""
+"""vestige report against trace-cmd report, line for line: recordings of three kernels
+(tests/data/kernels)."""
 import lzma
 import os
 import re
@@ -120,7 +121,8 @@ def test_formats(w):
 
 
 def test_converted(w):
-    """A converted file has longs of its input's size, and is little-endian: trace-cmd prints the same of both."""
+    """A converted file has longs of its input's size, and is little-endian: trace-cmd prints the
+    same of both."""
     names = [n for n in unpacked(w) if n.startswith(("i386-", "s390x-")) and "instances" not in n]
     assert len({n[:4] for n in names}) == 2, names
     for name in names:
@@ -133,7 +135,8 @@ def test_converted(w):
 
 
 def test_converted_buffers(w):
-    """All buffers of a file are in version 6 and in version 7, and stock trace-cmd reads and converts them as it does the first one."""
+    """All buffers of a file are in version 6 and in version 7, and stock trace-cmd reads and
+    converts them as it does the first one."""
     unpacked(w)
     for name in ("amd64-instances-v6.dat", "amd64-instances-v7.dat"):
         want = theirs(w, name)
@@ -151,7 +154,8 @@ def test_converted_buffers(w):
 
 
 def test_stacks_go_with_their_events(w):
-    """-F shows the stacks of the events that it shows. trace-cmd shows each of those, and of some events that it leaves out."""
+    """-F shows the stacks of the events that it shows. trace-cmd shows each of these stacks, and of
+    some events that it leaves out."""
     unpacked(w)
     name = "amd64-stack-v7.dat"
     heads = [l for l in ours(w, name) if "[00" in l]

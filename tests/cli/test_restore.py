@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige restore` against stock trace-cmd: the same files of CPUs give the same report; each reads the other's
-partial files. The files of CPUs are the kernel's own pages, as trace-cmd record keeps them."""
+"""`vestige restore` against stock trace-cmd: the same files of CPUs give the same report; each
+reads the other's partial files. The files of CPUs are the kernel's own pages, as trace-cmd record
+keeps them."""
 import contextlib
 import lzma
 import os

@@ -352,7 +352,8 @@ def test_views(w):
         stays = [d for d, _ in history[tid]]
         comes = len(re.findall(rf"==> next_comm=.* next_pid={tid} ", text))
         nr_in, delays = (int(n) for n in re.search(r"s +(\d+) +(\d+) +\d", rows[0][1]).groups())
-        # the kernel does not report some switches from the idle task; each switch to another task it does
+        # the kernel does not report some switches from the idle task; each switch to another task
+        # it does
         goes = len(re.findall(rf" prev_pid={tid} .* ==> ", text))
         assert comes <= nr_in <= max(comes, goes) and nr_in <= len(stays) <= nr_in + 1, (tid, comes, goes, nr_in, len(stays))
         waited = rows[0][0][3] * delays
@@ -556,7 +557,8 @@ int main(void)
 
 
 def sleeps(w, *argv):
-    """How often the thread of SHORT slept: by its own count, and by the switches inside its call."""
+    """How often the thread of SHORT slept: by its own count, and by the switches inside its
+    call."""
     p = subprocess.run([BIN, "record", "-q", "-p", "function_graph", "-e", "sched_switch", "-o", "s.dat", "--", *argv],
                        cwd=w.dir, env=w.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if p.returncode == 77:
@@ -570,7 +572,8 @@ def sleeps(w, *argv):
 
 
 def test_the_last_records(w):
-    """The program's own thread writes the last records at its exit: of the thread that they are about, with their times."""
+    """The program's own thread writes the last records at its exit: of the thread that they are
+    about, with their times."""
     short = w.compile("short", SHORT)
     for _ in range(5):
         own, ours = sleeps(w, short)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""start and set with trace-cmd's flags: the settings that they make in the files of a tracefs, of the kernel in instances
-beside stock trace-cmd's, and of a process."""
+"""start and set with trace-cmd's flags: the settings that they make in the files of a tracefs, of
+the kernel in instances beside stock trace-cmd's, and of a process."""
 import os
 import pwd
 import subprocess

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige share: no byte of its file, unpacked too, has a word that the program had as data; the calls are the same."""
+"""vestige share: no byte of its file, unpacked too, has a word that the program had as data; the
+calls are the same."""
 import ctypes
 import json
 import os

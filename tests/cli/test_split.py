@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige split` against stock trace-cmd: the same files, by what trace-cmd report prints of them."""
+"""`vestige split` against stock trace-cmd: the same files, by what trace-cmd report prints of
+them."""
 import collections
 import glob
 import lzma
@@ -105,7 +106,8 @@ def test_kernels_files(w):
 
 
 def instances(w):
-    """A kernel's recording with instances, of each version: its name, and its lines by buffer, by trace-cmd."""
+    """A kernel's recording with instances, of each version: its name, and its lines by buffer, by
+    trace-cmd."""
     for path in sorted(glob.glob(KERNELS + "/*instances-v*.dat*")):
         name = w.path(os.path.basename(path).removesuffix(".xz"))
         with (lzma.open(path) if path.endswith(".xz") else open(path, "rb")) as f, open(name, "wb") as to:
@@ -119,7 +121,8 @@ def instances(w):
 
 
 def test_some_buffers(w):
-    """-B keeps the instances that it names, --top the top buffer: by trace-cmd report of the whole and of the part."""
+    """-B keeps the instances that it names, --top the top buffer: by trace-cmd report of the whole
+    and of the part."""
     need("trace-cmd")
     done = 0
     for name, lines in instances(w):
@@ -152,7 +155,8 @@ def by_buffer(lines):
 
 
 def test_other_names(w):
-    """-t makes an instance the top buffer, --top -b makes the top buffer an instance: by trace-cmd report of whole and part."""
+    """-t makes an instance the top buffer, --top -b makes the top buffer an instance: by trace-cmd
+    report of whole and part."""
     need("trace-cmd")
     done = 0
     for name, lines in instances(w):

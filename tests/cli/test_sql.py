@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige sql`: the answers of sqlite3 to the same queries, with the rows of `vestige convert --to csv` in tables of its own."""
+"""`vestige sql`: the answers of sqlite3 to the same queries, with the rows of `vestige convert --to
+csv` in tables of its own."""
 import csv
 import io
 import json
@@ -65,7 +66,8 @@ def test_as_sqlite3(w):
             db.execute("INSERT INTO slices VALUES(?,?,?,?,?,?)", [r[k] for k in ("time", "duration", "name", "object", "depth", "tid")])
         else:
             db.execute("INSERT INTO events VALUES(?,?,?,?,?)", [r[k] for k in ("time", "cpu", "tid", "name", "text")])
-    # between the two there are calls, and behind the first events, however many come before the first call
+    # between the two there are calls, and behind the first events, however many come before the
+    # first call
     times = sorted(int(r["time"]) for r in rows)
     calls = sorted(int(r["time"]) for r in rows if r["kind"] == "call")
     a = min(times[len(times) // 3], calls[len(calls) // 3])

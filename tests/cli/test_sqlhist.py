@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""sqlhist: SQL as histograms and synthetic events, of a process, of a copy of a tracefs, of the kernel."""
+"""sqlhist: SQL as histograms and synthetic events, of a process, of a copy of a tracefs, of the
+kernel."""
 import os
 import re
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """2,600 functions that were built without any flag, switched on and off while four threads with
-timers run in them: what they compute is as without. STRESS=20, as `make soak` has it: 10,000 times."""
+timers run in them: what they compute is as without. STRESS=20, as `make soak` has it: 10,000
+times."""
 import os
 
 from cli_test import main, until

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige top: rates, times and self times of a program that knows them, counts against callgrind, events, the screen, and no
-settings left after the end, Ctrl-C and a kill."""
+"""vestige top: rates, times and self times of a program that knows them, counts against callgrind,
+events, the screen, and no settings left after the end, Ctrl-C and a kill."""
 import json
 import os
 import pty
@@ -72,7 +72,8 @@ def test_known_durations(w):
     assert counted == {n: s[0] for n, s in sums.items()}, (counted, sums)
     assert {n: s[0] for n, s in sums.items()} == {"known_outer": rounds, "known_inner": 2 * rounds,
                                                    "known_quick": 100 * rounds}, sums
-    # what a function measures lies inside its call: a millisecond of preemption a hundred times is allowed for
+    # what a function measures lies inside its call: a millisecond of preemption a hundred times is
+    # allowed for
     for name, at, ns in (("known_inner", 1, inner), ("known_inner", 2, inner), ("known_outer", 2, outer),
                          ("known_outer", 1, inner + outer)):
         assert ns <= sums[name][at] * 1.0001 and sums[name][at] <= ns * 1.02 + 100e6, (name, at, ns, sums)

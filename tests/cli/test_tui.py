@@ -99,8 +99,8 @@ def test_views(w):
 
 
 def test_axis_and_names(w):
-    """Ticks of the axis differ, however short the range is, and say where it is; a thread's number and kind of
-    row are whole, however long its name is."""
+    """Ticks of the axis differ, however short the range is, and say where it is; a thread's number
+    and kind of row are whole, however long its name is."""
     prog = w.compile("with_a_long_name", PROGRAM)
     w.run("record", "-q", "-p", "function_graph", "-e", "sched", "-o", "t.dat", "--", prog)
     tids = set(re.findall(r"with_a_long_nam-(\d+) ", w.run("report", "-i", "t.dat").stdout.decode()))
@@ -119,7 +119,8 @@ def test_axis_and_names(w):
             return float(of[1]) * unit[of[2]], [float(n) * unit[u] for n, u in re.findall(r"\|([\d.]+) (\w+)", axis)]
 
         def is_right():
-            """False while the picture is drawn: tmux may show its head of after and its axis of before a key."""
+            """False while the picture is drawn: tmux may show its head of after and its axis of
+            before a key."""
             length, ticks = zoomed()
             step = length / 82 * 16
             return length < 20000 and len(ticks) == 5 and ticks[0] > 10 * length and ticks == sorted(set(ticks)) and \

@@ -268,7 +268,8 @@ def test_runtimes(w):
     assert re.search(r"^    other: its object is of Go", doctor, re.M), doctor
 
 
-# callcc() as Ruby and Guile have it: what is below an address of the stack is copied away, and back.
+# callcc() as Ruby and Guile have it: what is below an address of the stack is copied away, and
+# back.
 COPIER = r"""
 #include <setjmp.h>
 #include <stdlib.h>
@@ -381,7 +382,8 @@ def test_stack_copiers(w):
 
 
 def test_shadow_stack(w):
-    """There is no graph where the processor checks return addresses. None does here: the kernel's word for it stands in."""
+    """There is no graph where the processor checks return addresses. None does here: the kernel's
+    word for it stands in."""
     root()
     need("unshare")
     for features, status in ("shstk wrss", 1), ("wrss", 0):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige view`: the page in a file, and the server, whose answers are compared with convert's rows."""
+"""`vestige view`: the page in a file, and the server, whose answers are compared with convert's
+rows."""
 import base64
 import collections
 import contextlib
@@ -115,7 +116,8 @@ def calls_of(client, info, pixel=0):
 
 
 def test_answers(w):
-    """The server's spans, list, search, functions and flame graph are what the rows of `convert --to csv` say."""
+    """The server's spans, list, search, functions and flame graph are what the rows of `convert
+    --to csv` say."""
     rows = recorded(w, "-e", "sched")
     calls = [r for r in rows if r["kind"] == "call"]
     events = [r for r in rows if r["kind"] != "call"]
@@ -299,7 +301,8 @@ def check_states(c, info):
 
 
 def check_cpu(c, info, cpu, runs):
-    """A thread's events on a CPU lie in times when that ran it; it is not there from when it left until it comes."""
+    """A thread's events on a CPU lie in times when that ran it; it is not there from when it left
+    until it comes."""
     tracks = [t for t, track in enumerate(info["tracks"]) if track["kind"] == "cpu-events" and track["id"] == cpu]
     assert len(tracks) == 1
     events = [e for e in c.ask("list", at=0, nr=1000) if len(e) > 7 and e[6] == cpu]
@@ -314,7 +317,8 @@ def check_cpu(c, info, cpu, runs):
 
 
 def test_page_in_a_file(w):
-    """One file: the data as it is in the recording, one script that the policy names, nothing from outside."""
+    """One file: the data as it is in the recording, one script that the policy names, nothing from
+    outside."""
     rows = recorded(w)
     w.run("view", "--html", "t.html", "t.dat")
     w.run("view", "--html", "t.html", "t.dat")
@@ -440,7 +444,8 @@ def test_another_user(w):
 
 
 def test_forged_source(w):
-    """Debug information that names a file outside of the folder, from its root or upwards, gets nothing."""
+    """Debug information that names a file outside of the folder, from its root or upwards, gets
+    nothing."""
     secret = w.path("secret.txt")
     with open(secret, "w", encoding="utf-8") as f:
         f.write("secret\n" * 9)
@@ -638,7 +643,8 @@ def cpu_of(pid):
 
 
 def test_many_connections(w):
-    """Half requests of clients that went away are forgotten; with all connections taken SIGINT ends the server at once."""
+    """Half requests of clients that went away are forgotten; with all connections taken SIGINT ends
+    the server at once."""
     recorded(w)
     half = b"GET /api/info HTTP/1.1\r\nHost: loc"
     with server(w, "t.dat") as c, contextlib.ExitStack() as stay:
@@ -658,7 +664,8 @@ def test_many_connections(w):
 
 
 def test_a_query_is_ended(w):
-    """SIGINT ends the server while a query runs. The files of servers that were killed are removed by the next one."""
+    """SIGINT ends the server while a query runs. The files of servers that were killed are removed
+    by the next one."""
     recorded(w)
     query = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
     with server(w, "t.dat") as c:

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The tasks that CPUs ran, where records were lost: of `record -k`, in the kernel's buffer or in the program's.
+"""The tasks that CPUs ran, where records were lost: of `record -k`, in the kernel's buffer or in
+the program's.
 
-A recording without losses is the oracle. Sub-buffers of the kernel's buffer are taken out of a copy, as
-if they had been overwritten."""
+A recording without losses is the oracle. Sub-buffers of the kernel's buffer are taken out of a
+copy, as if they had been overwritten."""
 import collections
 import ctypes
 import ctypes.util
@@ -46,8 +47,8 @@ def recorded(w, name, times, deep, pause, *flags):
 
 
 def cut(w, path, out):
-    """Take each third sub-buffer of the kernel's buffer out, but for the last of a CPU. Return: (CPU, number in the
-    CPU's) of those that come behind a gap."""
+    """Take each third sub-buffer of the kernel's buffer out, but for the last of a CPU. Return:
+    (CPU, number in the CPU's) of those that come behind a gap."""
     text = w.run("dump", "--flyrecord", "-i", path).stdout.decode()
     cpus = re.findall(r"^ +(\d+) (\d+)\t(\d+)", text[text.index('"kernel" [name]'):], re.M)
     with open(path, "rb") as f:
@@ -111,8 +112,8 @@ def test_gaps_of_the_kernels_buffer(w):
     of_calls, of_all = (json.loads(w.run("profile", "--json", name).stdout) for name in ("cut.dat", "whole.dat"))
     assert of_calls["lost"] == of_all["lost"] == 0 and of_calls["calls"] == of_all["calls"] > 300, (of_calls["lost"], of_all["lost"])
     truth, seen = rows(w, "whole.dat"), rows(w, "cut.dat")
-    # Some switches are not reported (test_view_kshark.py). Then another CPU's record may say that the task had left,
-    # which the copy may lack.
+    # Some switches are not reported (test_view_kshark.py). Then another CPU's record may say that
+    # the task had left, which the copy may lack.
     switches = {(r["cpu"], r["start"]) for r in ask(w, "whole.dat", "SELECT start, cpu FROM events WHERE name = 'sched:sched_switch'")}
     assert switches
     wrong, nr = [], 0

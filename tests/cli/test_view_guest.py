@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige view` of a host's and its guest's trace.dat: which thread runs which CPU, and the guest's times."""
+"""`vestige view` of a host's and its guest's trace.dat: which thread runs which CPU, and the
+guest's times."""
 import ctypes
 import lzma
 import os
@@ -24,11 +25,12 @@ def option(data, nr, pattern):
 
 
 def files(w, vcpus, name="guest"):
-    """A guest's file, and a real host's in which the option GUEST is put in place of a CPUSTAT: no recording of a
-    host that we have says which threads run the CPUs."""
+    """A guest's file, and a real host's in which the option GUEST is put in place of a CPUSTAT: no
+    recording of a host that we have says which threads run the CPUs."""
     with lzma.open(f"{DATA}/kernels/amd64-host-g1.dat.xz") as f:
         guest = bytearray(f.read())
-    # this guest was its host: their clocks differed by the error of the samples. Now by 5 s, and a ms a sample.
+    # this guest was its host: their clocks differed by the error of the samples. Now by 5 s, and a
+    # ms a sample.
     at, _ = option(bytes(guest), TIME_SHIFT, b".{12}" + struct.pack("<I", 2))
     for cpu in range(2):
         assert struct.unpack_from("<I", guest, at + 22 + 52 * cpu) == (2,)

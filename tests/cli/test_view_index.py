@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige view` of a large recording: a coarse picture at once, from FILE.index or from what was read so far."""
+"""`vestige view` of a large recording: a coarse picture at once, from FILE.index or from what was
+read so far."""
 import os
 import random
 import stat
@@ -46,7 +47,8 @@ def use(w, *words):
 
 
 def test_index(w):
-    """The second time the whole picture is there before the recording is read; it has each call, and the longest ones."""
+    """The second time the whole picture is there before the recording is read; it has each call,
+    and the longest ones."""
     dat = recorded(w)
     index = w.path("many.dat.index")
     use(w, dat)
@@ -81,7 +83,8 @@ def test_index(w):
 
 
 def test_what_makes_it_stale(w):
-    """Another state of the file, damage, another version: the index is not used, and written anew."""
+    """Another state of the file, damage, another version: the index is not used, and written
+    anew."""
     dat = recorded(w)
     index = w.path("many.dat.index")
     use(w, dat)
@@ -110,7 +113,8 @@ def test_what_makes_it_stale(w):
 
 
 def test_whose_folder(w):
-    """Beside the file only where no other user may write; else in a folder of 0700. No link is followed."""
+    """Beside the file only where no other user may write; else in a folder of 0700. No link is
+    followed."""
     dat = recorded(w, "d")
     os.chmod(w.path("d"), 0o777)
     use(w, dat)

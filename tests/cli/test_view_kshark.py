@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The context switches that `vestige view` draws, compared with libkshark: KernelShark without its windows.
+"""The context switches that `vestige view` draws, compared with libkshark: KernelShark without its
+windows.
 
-KernelShark's model sorts the entries into bins. A CPU's bin has the task of its last entry; a sched_switch
-counts for the task that comes, as KernelShark's plug-in for sched events has it. A task's hollow green box is
-from sched_waking (or sched_wakeup) to the sched_switch that brings it, a hollow red one from a sched_switch that
-leaves it runnable to the next that brings it."""
+KernelShark's model sorts the entries into bins. A CPU's bin has the task of its last entry; a
+sched_switch counts for the task that comes, as KernelShark's plug-in for sched events has it. A
+task's hollow green box is from sched_waking (or sched_wakeup) to the sched_switch that brings it, a
+hollow red one from a sched_switch that leaves it runnable to the next that brings it."""
 import bisect
 import collections
 import contextlib
@@ -144,19 +145,23 @@ def compare(w, path, second_buffer=False):
     rows = collections.defaultdict(list)
     for r in ask(w, path, "SELECT start, duration, cpu, tid FROM cpus"):
         rows[r["cpu"]].append((r["start"], r["start"] + r["duration"], r["tid"]))
-    # behind it there are the marks that compare the clocks of kernel and program, which we leave out
+    # behind it there are the marks that compare the clocks of kernel and program, which we leave
+    # out
     end = ask(w, path, "SELECT max(start) AS t FROM events")[0]["t"]
     nr = 0
     for cpu, bins in theirs.bins().items():
         switches = [(ts, *fields) for ts, at, name, fields in theirs.events if at == cpu and name == "sched/sched_switch"]
         for ts, pid in bins:
-            # before a CPU's first switch only its events say what runs there, and at the end no time is left
+            # before a CPU's first switch only its events say what runs there, and at the end no
+            # time is left
             if not switches or ts < switches[0][0] or ts >= end:
                 continue
-            # the rest of the kernel's functions that switch: they still count for the task that has left
+            # the rest of the kernel's functions that switch: they still count for the task that has
+            # left
             last = switches[bisect.bisect_right(switches, (ts, 1 << 62)) - 1]
             of = [(begin, tid) for begin, end, tid in rows[cpu] if begin <= ts < end]
-            # a task that has come back by a switch that is not reported, see below: since its first event
+            # a task that has come back by a switch that is not reported, see below: since its first
+            # event
             if pid == last[1] and [tid for _, tid in of] == [pid]:
                 assert of[0][0] in {e.contents.ts for e in theirs.entries if e.contents.cpu == cpu and e.contents.ts > last[0]}, of
             elif pid == last[1]:
@@ -171,8 +176,9 @@ def compare(w, path, second_buffer=False):
     boxes = {b for b in boxes if b[3] < end and (not second_buffer or b[0] in traced)}
     ours = {b for b in ours if b[3] < end}
     assert boxes <= ours, (path, sorted(boxes - ours, key=lambda b: b[2])[:6])
-    # Some switches from the idle task and from kernel threads are not reported. KernelShark has no box then; ours ends where the task has
-    # its first event, and a task that was left at a CPU by such a switch can be woken.
+    # Some switches from the idle task and from kernel threads are not reported. KernelShark has no
+    # box then; ours ends where the task has its first event, and a task that was left at a CPU by
+    # such a switch can be woken.
     for pid, colour, begin, end in sorted(ours - boxes):
         begins = {ts for ts, _, name, fields in theirs.events if fields[0] == pid}
         ends = {ts for ts, _, name, fields in theirs.events if name == "sched/sched_switch" and fields[2] == pid}
@@ -212,8 +218,8 @@ int main(void)
 
 
 def test_kernel_and_program(w):
-    """`record -k` has the kernel's switches of all tasks: the CPUs' rows have all of them. Of switches of the
-    program's threads alone (-F) the rows have these alone."""
+    """`record -k` has the kernel's switches of all tasks: the CPUs' rows have all of them. Of
+    switches of the program's threads alone (-F) the rows have these alone."""
     prog = w.compile("loaded", LOADED)
     with kernel_alone(), contextlib.ExitStack() as stack:
         # no CPU is idle: switches from the idle task may not be reported

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`record` caches its analysis of an unmodified program, and the next start reads the cache, with the
-same result. A cache file that does not match completely is ignored."""
+"""`record` caches its analysis of an unmodified program, and the next start reads the cache, with
+the same result. A cache file that does not match completely is ignored."""
 import os
 import struct
 
@@ -30,7 +30,8 @@ def kept_program(w):
 
 
 def same(w, cache, *argv):
-    """Whether doctor says of a program what it says without a cache. Return: whether a kept file was used."""
+    """Whether doctor says of a program what it says without a cache. Return: whether a kept file
+    was used."""
     without = doctor(w, "0", *argv)
     text = doctor(w, cache, *argv)
     assert CACHED not in without

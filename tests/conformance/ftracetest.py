@@ -259,7 +259,7 @@ def check_machine():
 def run(names, again, jobs, each):
     """Run cases; each(name, results, seconds) as they end, in the order of the names.
 
-    Those of @again get a second and a third try: the suite waits a second or less for things to
+    The cases of @again get a second and a third try: the suite waits a second or less for things to
     happen, which on a machine that is busy with other tests is not always enough.
     """
     check_machine()

@@ -147,7 +147,8 @@ def redis(env, folder):
     def work():
         cli = ["/usr/bin/redis-cli", "-s", path]
         _, text = real.output(["/bin/bash", "-c", f"tr '|' '\\n' <<'END' | redis-cli -s {path}\n{REDIS}\nEND"], WAIT_S, cwd=folder, env=env)
-        # all that it has, without random keys: what is there afterwards is the same each time, and a good file
+        # all that it has, without random keys: what is there afterwards is the same each time, and
+        # a good file
         _, bench = real.output(["/usr/bin/redis-benchmark", "-s", path, "-n", "500", "-c", "8", "-q"], WAIT_S, cwd=folder, env=env)
         _, left = real.output(["/bin/bash", "-c", f"for c in dbsize 'llen mylist' 'scard myset' 'get counter:__rand_int__' save; do redis-cli -s {path} $c; done\n"
                                "redis-check-rdb dump.rdb | grep -c 'RDB looks OK'"], WAIT_S, cwd=folder, env=env)

@@ -4,15 +4,18 @@
 A program is a file beside this one with
 
 	SHORT		whether the checks run its short form; `make soak` runs the full form of all
-	TRACERS		with which tracers it is run, besides without the engine; +TRACER: with all functions that were
-			built without any flag, too, of all objects but the system's own (libc, the loader, ...)
+	TRACERS		with which tracers it is run, besides without the engine; +TRACER: with all
+			functions that were built without any flag, too, of all objects but the
+			system's own (libc, the loader, ...)
 	prepare()	builds it if needed. Return: the first argument of run(). Raises Skip.
 	run(it, full, only, env, folder)
-			runs its tests (only: these names alone; one that cannot choose may run more) with that
-			environment in an empty folder. Return: {name of a test: its verdict}, "ok", "skip" or
-			something else
-	LEAST		how many processes leave records at least, with a tracer: the tests may empty the environment
-	UID		optional: the user that runs the tests and owns the folder and the areas; else ours
+			runs its tests (only: these names alone; one that cannot choose may run
+			more) with that environment in an empty folder. Return: {name of a test:
+			its verdict}, "ok", "skip" or another word
+	LEAST		how many processes leave records at least, with a tracer: the tests may
+			empty the environment
+	UID		optional: the user that runs the tests and owns the folder and the areas;
+			else ours
 """
 import contextlib
 import ctypes
@@ -213,8 +216,8 @@ class Areas:
 
 
 def kept_as_promised(areas, tracer, least):
-    """What is left of a run: nothing without records; else the records of that number of processes, and no more
-    than the limit."""
+    """What is left of a run: nothing without records; else the records of that number of processes,
+    and no more than the limit."""
     found = sum("." in n and not n.endswith(".sock") for n in areas.files())
     assert tracer == "nop" or found >= least, f"{tracer}: {found} processes recorded something, not {least}"
     for _ in range(200):

@@ -87,8 +87,8 @@ def mount_server(w):
 
 
 def test_pipe_of_a_server_that_is_late(w):
-    """The server of the mount does not run while a member comes and calls, for longer than a reader holds records
-    back: all come in order of time."""
+    """The server of the mount does not run while a member comes and calls, for longer than a reader
+    holds records back: all come in order of time."""
     with session(w, "late", boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at, texts, nr = f"{m}/late", [], 8
         child_of(p, m)      # of one member nothing is held

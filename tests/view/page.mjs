@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The page of `vestige view` in a browser: each action of a user is done, and its result is checked.
-//	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html TWO_FILES.html HOST_AND_GUEST.html LOST.html [TEST ...]
+// The page of `vestige view` in a browser: each action of a user is done, and its result is
+// checked.
+//	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html TWO_FILES.html
+//		HOST_AND_GUEST.html LOST.html [TEST ...]
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
@@ -534,7 +536,8 @@ const tests = {
     await page.keyboard.type("holders of locks");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.plot && t.plot.title.startsWith("holders of lock")));
-    // worked out from the list by hand: no two threads hold the mutex at once, and a wait ends when its thread gets it
+    // worked out from the list by hand: no two threads hold the mutex at once, and a wait ends when
+    // its thread gets it
     const [held, made] = await page.evaluate(async () => {
       const { source, info, graph } = window.vestige, open = {}, held = {};
       for (const e of await source.list(0, info.list)) {

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The page of `vestige view`: web/dist is what esbuild makes of web/src, and page.mjs uses it in a browser."""
+"""The page of `vestige view`: web/dist is what esbuild makes of web/src, and page.mjs uses it in a
+browser."""
 import json
 import os
 import re
@@ -57,9 +58,9 @@ def test_bundle(w):
 
 
 def gaps(w):
-    """A recording whose ring was too small: lost.html. Return: (CPU, number) of the gaps as `report` has
-    them, before calls and before events; and how many records were lost behind a CPU's last one, which
-    `report` does not have: of all that `record` counts."""
+    """A recording whose ring was too small: lost.html. Return: (CPU, number) of the gaps as
+    `report` has them, before calls and before events; and how many records were lost behind a CPU's
+    last one, which `report` does not have: of all that `record` counts."""
     w.compile("full", FULL, "-g")
     said = w.run("record", "-O", "nooverwrite", "-b", "64", "-p", "function_graph", "-e", "sched", "-o", "lost.dat", "--", w.path("full"))
     w.run("view", "--html", "lost.html", "lost.dat")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The npm packages of the page of `vestige view`: for its tests and for the rows of scripts/bench."""
+"""The npm packages of the page of `vestige view`: for its tests and for the rows of
+scripts/bench."""
 import hashlib
 import os
 import shutil

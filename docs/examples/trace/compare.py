@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Functions whose mean own time differs between two recordings.    python3 compare.py before.dat after.dat"""
+"""Functions whose mean own time differs between two recordings.
+
+    python3 compare.py before.dat after.dat
+"""
 import collections
 import sys
 

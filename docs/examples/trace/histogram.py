@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""How long the calls of a function took, by powers of two.    vestige script histogram.py FUNCTION"""
+"""How long the calls of a function took, by powers of two.
+
+    vestige script histogram.py FUNCTION
+"""
 import collections
 import sys
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The calls as a tree, with arguments and results where they were recorded.    vestige script tree.py"""
+"""The calls as a tree, with arguments and results where they were recorded.
+
+    vestige script tree.py
+"""
 
 
 def uftrace_entry(ctx):

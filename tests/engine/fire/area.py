@@ -212,8 +212,8 @@ def write_file(folder, pid, path, text, truncate=True):
 
 
 def wait_until_off(pid):
-    """After tracing was turned off: until no thread is amid a record that it began before. Each has run
-    for a millisecond, or waits for something."""
+    """After tracing was turned off: until no thread is amid a record that it began before. Each has
+    run for a millisecond, or waits for something."""
     def run_ns(tid):
         with contextlib.suppress(OSError):
             state = open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace").read().rpartition(") ")[2][0]

@@ -8,10 +8,12 @@
             if record.kind == vestige_trace.CALL:
                 print(record.name, record.duration)
 
-This is libvestige-trace (libvestige-trace(3)) by ctypes: there is nothing to build. Times are nanoseconds of
-the trace's clock. A record is valid until the next one is read; record.copy() keeps what it has.
+This is libvestige-trace (libvestige-trace(3)) by ctypes: there is nothing to build. Times are
+nanoseconds of the trace's clock. A record is valid until the next one is read; record.copy() keeps
+what it has.
 
-As a program it runs the hooks of a script over a trace: that is `vestige script`, see vestige-script(1).
+As a program it runs the hooks of a script over a trace: that is `vestige script`, see
+vestige-script(1).
 """
 import builtins
 import collections
@@ -111,13 +113,14 @@ def open(path, **filters):  # pylint: disable=redefined-builtin
 
 
 def live(pid=0, **filters):
-    """The records of a running process as they come, which consumes them. 0: the only one that is traced."""
+    """The records of a running process as they come, which consumes them. 0: the only one that is
+    traced."""
     return Trace(lambda: _lib.vestige_trace_open_live(pid), filters)
 
 
 class Record:
-    """A record: members as struct vestige_trace_record has them. Only the last one of a trace has text(), fields and
-    stack()."""
+    """A record: members as struct vestige_trace_record has them. Only the last one of a trace has
+    text(), fields and stack()."""
     __slots__ = ("trace", "kind", "flags", "time", "duration", "self", "address", "caller", "result", "tid", "pid", "cpu",
                  "depth", "thread", "name", "object", "system", "number")
 
@@ -162,7 +165,8 @@ class Record:
 
     @property
     def fields(self):
-        """The fields of an event by their names, in their order: int, str, or of an array a list of int."""
+        """The fields of an event by their names, in their order: int, str, or of an array a list of
+        int."""
         self._is_last()
         out, i = {}, 0
         while True:
@@ -225,8 +229,9 @@ class Trace:
 
     def filter(self, kinds=None, functions=(), notrace=(), events=(), tids=(), start=0, end=0, relative=False,
                cpus=None, max_depth=None, min_duration=None, timeout_ms=None):
-        """Choose records, before the first one. kinds: a sum of ENTER, CALL, FUNCTION, EVENT, PRINT. functions: globs: these
-        and what they call; notrace: not these. events: globs of system:name. start, end: times; relative: they count from the first record. cpus: "0,2-3".
+        """Choose records, before the first one. kinds: a sum of ENTER, CALL, FUNCTION, EVENT,
+        PRINT. functions: globs: these and what they call; notrace: not these. events: globs of
+        system:name. start, end: times; relative: they count from the first record. cpus: "0,2-3".
         max_depth: levels of calls. min_duration: of calls, in ns. timeout_ms: of live()."""
         h = self._open()
         if start < 0 or end < 0:
@@ -278,7 +283,8 @@ class Trace:
                     i.realtime_offset_ns, None if i.lost == 2**64 - 1 else i.lost)
 
     def frame(self, address):
-        """The function at an address: Frame(address, name, object); name and object None where they are not known."""
+        """The function at an address: Frame(address, name, object); name and object None where they
+        are not known."""
         where = ctypes.c_char_p()
         name = _lib.vestige_trace_function(self._open(), address, ctypes.byref(where))
         return Frame(address, _text(name), _text(where.value))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The dialogs: help, palette, choice of tracks, new plots, filters by lists, and the two that compose a
-// command for the terminal: to record, and to cut out a part.
+// The dialogs: help, palette, choice of tracks, new plots, filters by lists, and the two that
+// compose a command for the terminal: to record, and to cut out a part.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { commands, keyTitle, paletteEntries } from "./commands";
@@ -244,7 +244,8 @@ function Record({ v }: { v: Viewer }) {
 function Cut({ v }: { v: Viewer }) {
   const [output, setOutput] = useState("part.dat");
   const { files, offsets, first } = v.info, { from, to } = v.area || v.chosen || v.range, many = files.length > 1;
-  // a file's own times: without the offset that was added. Rounded outward, so that both ends of a call are in
+  // a file's own times: without the offset that was added. Rounded outward, so that both ends of a
+  // call are in
   const time = (ns: number, file: number) => clockTime(first, Math.max(ns - offsets[file], -Number(first)));
   const name = (file: number) => shellWord(many ? `${file + 1}-${output}` : output);
   const line = files.map((path, i) => `vestige split -i ${shellWord(path)} -o ${name(i)} ${time(Math.floor(from), i)} ${time(Math.ceil(to), i)}`).join(" && ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comparison of two ranges: the self time of each function in both. With several files on one timeline,
-// each file is a side.
+// Comparison of two ranges: the self time of each function in both. With several files on one
+// timeline, each file is a side.
 import { useEffect, useState } from "preact/hooks";
 import { clockTime, duration } from "./format";
 import type { Range } from "./graph";

@@ -17,7 +17,8 @@ export function tick(ns: number, step: number): string {
   return `${(ns / unit).toFixed(Math.min(9, digits))} ${name}`;
 }
 
-// A time of the trace's clock in seconds, as the list has it. `first` has more digits than a number.
+// A time of the trace's clock in seconds, as the list has it. `first` has more digits than a
+// number.
 export function clockTime(first: string, ns: number): string {
   const t = BigInt(first) + BigInt(Math.round(ns));
   const s = t / 1000000000n;
@@ -37,7 +38,8 @@ function channel(n: number, hue: number, saturation: number, light: number): num
 
 // The colours as pixels of a canvas, on a little-endian machine: ABGR.
 export const PIXELS = new Uint32Array(HUES * 3);
-// The same for CSS. Names are drawn on them in #101418: WCAG asks for a contrast of 4.5, and the darkest has 4.9.
+// The same for CSS. Names are drawn on them in #101418: WCAG asks for a contrast of 4.5, and the
+// darkest has 4.9.
 export const COLOURS: string[] = [];
 for (let i = 0; i < HUES * 3; i++) {
   const hue = ((i % HUES) * 360) / HUES, light = [0.72, 0.66, 0.8][Math.floor(i / HUES)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The timeline: one canvas for all tracks. A row is drawn as one line of pixels, which is stretched to
-// the row's height. That costs a tenth of drawing a rectangle for each span.
+// The timeline: one canvas for all tracks. A row is drawn as one line of pixels, which is stretched
+// to the row's height. That costs a tenth of drawing a rectangle for each span.
 import { COLOURS, PIXELS, colourNumber, tick } from "./format";
 import { Drawn, Layout, Line, SCALE } from "./layout";
 import { query } from "./local";
@@ -459,7 +459,8 @@ export class Graph {
     return { track: line.track, row: line.row, start: blocks[best + START], length: blocks[best + LENGTH], name: blocks[best + NAME], count: blocks[best + COUNT], which: blocks[best + WHICH], extra: blocks[best + EXTRA] };
   }
 
-  // The next (`by` 1) or previous (-1) span of the same row. Spans too short for the screen count, too.
+  // The next (`by` 1) or previous (-1) span of the same row. Spans too short for the screen count,
+  // too.
   async neighbour(span: Span, by: number): Promise<Span | null> {
     const { plot } = this.tracks[span.track], end = span.start + span.length;
     for (let reach = Math.max(1000, span.length * 4); ; reach *= 16) {

@@ -51,7 +51,8 @@ export function trackTitle(track: Drawn): string {
   return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}${buffer}`;
 }
 
-// The name of a track in a saved session. Numbers would not do: a session may be opened with another recording.
+// The name of a track in a saved session. Numbers would not do: a session may be opened with
+// another recording.
 export function trackKey(track: Drawn): string {
   const key = [track.file, track.kind, track.id, track.stack, track.plot ? track.plot.title : ""].join(" ");
   return track.buffer ? `${key} ${track.buffer}` : key;
@@ -73,7 +74,8 @@ export class Layout {
   pinnedHeight = 0;
 
   constructor(private info: Info, readonly tracks: Drawn[]) {
-    // beside threads with calls or states, those with events alone are not what the recording is about
+    // beside threads with calls or states, those with events alone are not what the recording is
+    // about
     if (tracks.some((t) => t.kind === "calls" || t.kind === "states")) this.closed.add("others");
     this.arrange();
   }

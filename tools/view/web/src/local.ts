@@ -4,7 +4,8 @@
 import { Item, condition } from "./match";
 import { Entry, FlameRow, Found, FunctionTimes, Info, Source, TableRow, Track, isEvent } from "./source";
 
-// Of each span: start, as difference to the one before; length; name; and for CPUs and states its extra.
+// Of each span: start, as difference to the one before; length; name; and for CPUs and states its
+// extra.
 type RowColumns = [number[], number[], number[], number[]?];
 
 interface Recording {
@@ -316,7 +317,8 @@ function eventRow(tracks: Track[], events: Events, of: number): Row {
   return row;
 }
 
-// As span_row_query(): a span of a pixel or more is a block. Shorter ones that begin in one pixel are one block.
+// As span_row_query(): a span of a pixel or more is a block. Shorter ones that begin in one pixel
+// are one block.
 export function query(row: Row, from: number, to: number, pixel: number): number[] {
   const out: number[] = [];
   let at = -1; // the pixel of the last block in `out`; -1: that block is a single span

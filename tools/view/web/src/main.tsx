@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The start of the page: the recording is in the page itself (vestige view --html), or the server has it.
+// The start of the page: the recording is in the page itself (vestige view --html), or the server
+// has it.
 import { render } from "preact";
 import { App } from "./app";
 import { LocalSource } from "./local";

@@ -11,7 +11,8 @@ interface PlotArea {
   height: number;
 }
 
-// The values on the screen, as a stepped line. In each pixel the smallest and the largest are drawn.
+// The values on the screen, as a stepped line. In each pixel the smallest and the largest are
+// drawn.
 export function drawValues(g: CanvasRenderingContext2D, plot: Plot, p: PlotArea, ink: string) {
   const { start } = plot.rows[0], values = plot.values!, scale = p.width / (p.to - p.from);
   const first = Math.max(0, lowerBound(start, p.from) - 1), last = Math.min(start.length, lowerBound(start, p.to) + 1);
@@ -41,8 +42,8 @@ export function drawValues(g: CanvasRenderingContext2D, plot: Plot, p: PlotArea,
 
 const HEAT_ROWS = 16;
 
-// A heat map: a column is some pixels of time, a row a power of two of the length. `counts` has the number of
-// spans of each box.
+// A heat map: a column is some pixels of time, a row a power of two of the length. `counts` has the
+// number of spans of each box.
 function heatBoxes(plot: Plot, from: number, to: number, columns: number): { counts: number[]; most: number; shortest: number } {
   const { start, length } = plot.rows[0], counts: number[] = new Array(columns * HEAT_ROWS).fill(0);
   const powers = length.map((n) => (n < 1 ? 0 : Math.floor(Math.log2(n))));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Plots: tracks that the user adds, worked out from the recording. The time between two events, the
-// values of a field, how long a function took over time, waits for locks, holders of locks, rows of SQL.
+// values of a field, how long a function took over time, waits for locks, holders of locks, rows of
+// SQL.
 import { parseFilter, step } from "./filter";
 import { Row, lowerBound } from "./local";
 import { fieldOf } from "./match";
@@ -72,8 +73,8 @@ function pairKey(info: Info, entry: Entry, by: string): string | undefined {
   return field === undefined ? undefined : `${by} ${field}`;
 }
 
-// The time from each first event to the second one of the same task, CPU or field. Both fields may be
-// given as `next_pid=prev_pid`.
+// The time from each first event to the second one of the same task, CPU or field. Both fields may
+// be given as `next_pid=prev_pid`.
 function pairs(info: Info, from: Entry[], to: Entry[], by: string): Piece[] {
   const [a, b] = by.includes("=") ? by.split("=") : [by, by];
   const open = new Map<string, number>(), out: Piece[] = [];
@@ -117,7 +118,8 @@ async function waits(source: Source, info: Info): Promise<Uses> {
   return uses;
 }
 
-// A lock is held from lock_acquired, or from a lock_acquire that only tries, to the release by the same thread.
+// A lock is held from lock_acquired, or from a lock_acquire that only tries, to the release by the
+// same thread.
 async function holds(source: Source, info: Info): Promise<Uses> {
   const uses: Uses = new Map(), open = new Map<string, Entry[]>();
   for (const e of await collect(source, parseFilter("event == lock_acquire || event == lock_acquired || event == lock_release", info.first))) {

@@ -20,7 +20,8 @@ export interface Info {
   path: string;
   files: string[]; // what is shown together
   offsets: number[]; // ns that were added to the times of each
-  // of a guest: the number of its host's file, and pairs of a CPU of the guest and the host's thread that runs it
+  // of a guest: the number of its host's file, and pairs of a CPU of the guest and the host's
+  // thread that runs it
   hosts: ([number, [number, number][]] | null)[];
   command: string;
   uname: string;

@@ -119,7 +119,8 @@ export class Viewer {
     return this.graph.tracks[i];
   }
 
-  // Of a state `woken`, or of one that ends with a wakeup: an arrow from the thread that woke this one.
+  // Of a state `woken`, or of one that ends with a wakeup: an arrow from the thread that woke this
+  // one.
   private showWaker(s: Span) {
     const track = this.track(s.track), state = track.plot ? "" : this.info.names[s.name];
     if (track.kind !== "states" || (state !== "woken" && state !== "blocked")) return;

@@ -35,7 +35,8 @@ export class Wakeups {
     return at ? (await wakes.list(at - 1, 1))[0] : null;
   }
 
-  // The arrow from the waker to the time at which a thread was woken; null if the waker is not known.
+  // The arrow from the waker to the time at which a thread was woken; null if the waker is not
+  // known.
   async arrow(track: number, woken: number): Promise<Arrow | null> {
     const states = this.statesOf(track), by = await this.waker(this.info.tracks[track].id, woken);
     if (!by || states < 0) return null;
@@ -55,8 +56,8 @@ export class Wakeups {
     return this.states.get(key)!;
   }
 
-  // The critical path of a thread from `from` to `to`: its time running and waiting for a CPU. While it
-  // was blocked, the path goes on in the thread that woke it.
+  // The critical path of a thread from `from` to `to`: its time running and waiting for a CPU.
+  // While it was blocked, the path goes on in the thread that woke it.
   async path(track: number, from: number, to: number): Promise<Path> {
     const out: Path = { pieces: [], arrows: [] };
     const first = this.statesOf(track);
