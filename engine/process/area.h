@@ -56,9 +56,9 @@ int area_fork(struct area_header **old_area);
 void area_unmap(struct area_header *old_area, int used);
 
 /*
- * area_cpu_reach() - back the first @pages of a CPU's share, with their descriptors. @head: the
- * process's area, or an instance's. Return: 0; -ENOMEM: the share has no room for them; -ENOSPC:
- * the file system is full.
+ * area_cpu_reach() - make the first @pages of a CPU's share accessible; pool.c gives them and their
+ * descriptors memory when they are needed. @head: the process's area, or an instance's. Return: 0;
+ * -ENOMEM: the share has no room for them; another -errno of mprotect().
  */
 int area_cpu_reach(struct area_header *head, uint32_t cpu, uint32_t pages);
 

@@ -8,11 +8,9 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/area/pages.h"
@@ -21,6 +19,7 @@
 #include "tools/area/spool_pack.h"
 #include "tools/area/spool_rest.h"
 #include "tools/base/fail.h"
+#include "tools/base/open_regular.h"
 #include "tools/base/note.h"
 #include "tools/base/read_at.h"
 #include "tools/reader/reader.h"
@@ -437,9 +436,9 @@ static int open_file(const char *path, bool tables_only, struct spool **of, stru
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return fail(ENOMEM, "%s: out of memory", path);
-	s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	s->fd = open_regular(path, &st);
 	if (s->fd < 0) {
-		err = fail_errno(errno, "cannot open '%s'", path);
+		err = s->fd;
 		free(s);
 		return err;
 	}
@@ -448,10 +447,6 @@ static int open_file(const char *path, bool tables_only, struct spool **of, stru
 	s->slots = malloc(SLOTS_AT_ONCE * sizeof(*s->slots));
 	if (!s->path || !s->slots)
 		err = fail(ENOMEM, "%s: out of memory", path);
-	else if (fstat(s->fd, &st))
-		err = fail_errno(errno, "cannot stat '%s'", path);
-	else if (!S_ISREG(st.st_mode))
-		err = fail(EINVAL, "'%s' is not a regular file", path);
 	if (!err) {
 		s->bytes = (uint64_t)st.st_size;
 		err = check_head(s);
