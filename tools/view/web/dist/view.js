@@ -3023,7 +3023,8 @@
         return null;
       return { track: line.track, row: line.row, start: blocks[best + START], length: blocks[best + LENGTH], name: blocks[best + NAME], count: blocks[best + COUNT], which: blocks[best + WHICH], extra: blocks[best + EXTRA] };
     }
-    // The next (`by` 1) or previous (-1) span of the same row. Spans too short for the screen count, too.
+    // The next (`by` 1) or previous (-1) span of the same row. Spans too short for the screen count,
+    // too.
     async neighbour(span, by) {
       const { plot } = this.tracks[span.track], end = span.start + span.length;
       for (let reach = Math.max(1e3, span.length * 4); ; reach *= 16) {
@@ -3244,7 +3245,8 @@ and`));
       const wakes = this.wakes.get(tid), at = await wakes.number(ts + 1);
       return at ? (await wakes.list(at - 1, 1))[0] : null;
     }
-    // The arrow from the waker to the time at which a thread was woken; null if the waker is not known.
+    // The arrow from the waker to the time at which a thread was woken; null if the waker is not
+    // known.
     async arrow(track, woken) {
       const states = this.statesOf(track), by = await this.waker(this.info.tracks[track].id, woken);
       if (!by || states < 0)
@@ -3263,8 +3265,8 @@ and`));
         }));
       return this.states.get(key);
     }
-    // The critical path of a thread from `from` to `to`: its time running and waiting for a CPU. While it
-    // was blocked, the path goes on in the thread that woke it.
+    // The critical path of a thread from `from` to `to`: its time running and waiting for a CPU.
+    // While it was blocked, the path goes on in the thread that woke it.
     async path(track, from, to) {
       const out = { pieces: [], arrows: [] };
       const first = this.statesOf(track);
@@ -3386,7 +3388,8 @@ and`));
     track(i4) {
       return this.graph.tracks[i4];
     }
-    // Of a state `woken`, or of one that ends with a wakeup: an arrow from the thread that woke this one.
+    // Of a state `woken`, or of one that ends with a wakeup: an arrow from the thread that woke this
+    // one.
     showWaker(s3) {
       const track = this.track(s3.track), state = track.plot ? "" : this.info.names[s3.name];
       if (track.kind !== "states" || state !== "woken" && state !== "blocked")
