@@ -25,6 +25,7 @@
 
 #define LATE_NS		2000000u /* a later thread on the same CPU is not ours */
 #define PAIR_NS		10000u	 /* longest time between a thread's leave and its successor */
+#define PAIR_TIMES	2	 /* the same, as a multiple of the usual time */
 #define DOUBLE_NS	1000u	 /* longest time between two records of one event */
 #define REFILTERED_NS	20000u	 /* as DOUBLE_NS, for the old and the new filters */
 #define TASK_REPORT_MAX 0x100	 /* prev_state of a thread that is still runnable */
@@ -33,6 +34,7 @@
 /* The state of a CPU. */
 struct cpu_state {
 	struct perf_record out; /* thread that left it last; ns 0: none, or it has been reported */
+	uint32_t pair_ns;	/* usual time of a switch between two of our threads; 0: none yet */
 	uint32_t last_tid, last_out;
 	int32_t expected;	   /* next_pid of the kernel's last record */
 	uint64_t last_ns, last_id; /* of the last sample */
@@ -128,6 +130,22 @@ static void write_switch(const struct perf_record *out, const struct perf_record
 	       at, &rec, sizeof(rec));
 }
 
+/*
+ * Whether a thread that came @ns after the last one left is its successor. Another program's thread
+ * that ran between them is not seen: it needs two switches. So the limit follows the fastest
+ * switches of late, which take longer where perf has more to do.
+ */
+static int is_pair(struct cpu_state *c, uint64_t ns)
+{
+	if (ns > PAIR_NS)
+		return 0;
+	if (!c->pair_ns || ns < c->pair_ns)
+		c->pair_ns = (uint32_t)ns;
+	else
+		c->pair_ns += c->pair_ns / 64 + 1;
+	return ns <= PAIR_TIMES * c->pair_ns;
+}
+
 static void notify_out(struct cpu_state *c)
 {
 	if (c->out.ns)
@@ -159,7 +177,7 @@ static void context_switch(struct cpu_state *c, const struct perf_record *rec)
 	if (out) {
 		notify_out(c);
 		c->out = *rec;
-	} else if (c->out.ns && rec->ns - c->out.ns <= PAIR_NS && c->out.tid != rec->tid) {
+	} else if (c->out.ns && c->out.tid != rec->tid && is_pair(c, rec->ns - c->out.ns)) {
 		write_switch(&c->out, rec);
 		c->out.ns = 0;
 	} else {

@@ -619,8 +619,8 @@ const tests = {
 
   async colours_are_tasks_and_cpus() {
     const page = await open(`file://${file}`);
-    // of CPUs' rows a colour is a thread, of running threads a CPU: the same everywhere. It is looked
-    // for at the longest spans of each, as wide as a third of the screen
+    // of CPUs' rows a colour is a thread, of running threads a CPU: the same everywhere. Looked for
+    // at the longest spans of each, when they are as wide as a third of the screen
     const longest = await page.evaluate(async () => {
       const { info, source } = window.vestige, out = [];
       for (const kind of ["cpu", "states"]) {
