@@ -353,8 +353,9 @@ def test_views(w):
         comes = len(re.findall(rf"==> next_comm=.* next_pid={tid} ", text))
         nr_in, delays = (int(n) for n in re.search(r"s +(\d+) +(\d+) +\d", rows[0][1]).groups())
         # the kernel does not report some switches from the idle task; each switch to another task
-        # it does
-        goes = len(re.findall(rf" prev_pid={tid} .* ==> ", text))
+        # it does. A thread that came last has not left
+        goes = re.findall(rf" (?:prev_pid={tid} .* ==>|(next)_comm=.* next_pid={tid} )", text)
+        goes = goes.count("") + (goes[-1:] == ["next"])
         assert comes <= nr_in <= max(comes, goes) and nr_in <= len(stays) <= nr_in + 1, (tid, comes, goes, nr_in, len(stays))
         waited = rows[0][0][3] * delays
         assert abs(sum(d[1] for d in stays) - waited) < waited * 0.01 + 1e-4, (tid, rows, waited)
@@ -424,7 +425,22 @@ def test_as_perf(w):
     """Figures equal perf sched latency's of the same run, within 1 %."""
     needs_tracepoints()
     need("perf")
-    one_of_a_few(same_as_perf, w, w.compile("waiters", WAITERS))
+    try:
+        one_of_a_few(same_as_perf, w, w.compile("waiters", WAITERS))
+    except AssertionError:
+        if unseen := cpus_without_idle(w.path("perf.data")):
+            raise Skip(f"Linux gives perf no samples of the idle threads of the CPUs {unseen}, until it is booted again") from None
+        raise
+
+
+def cpus_without_idle(path):
+    """CPUs whose idle thread has no sample in a recording of sched_switch of the whole machine.
+    Linux 6.18 can come to a state in which no perf user gets any. perf sched latency is then wrong:
+    it calls these context switch bugs."""
+    text = subprocess.run(["perf", "script", "-F", "tid,cpu,event", "-i", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    idle = {int(cpu) for cpu in re.findall(r"^ *0 \[(\d+)\] +sched:sched_switch:", text, re.M)}
+    return sorted(os.sched_getaffinity(0) - idle)
 
 
 def same_as_perf(w, prog):
