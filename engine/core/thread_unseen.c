@@ -9,7 +9,8 @@
  * (get_robust_list(2)).
  *
  * All reads and writes of another thread's memory are system calls, which fail if the thread has
- * ended meanwhile and its memory is gone. Tests: tests/cli/test_attach.py.
+ * ended meanwhile and its memory is gone. A thread that was just made has no list until its first
+ * instructions have run: they are waited for. Tests: tests/cli/test_attach.py.
  */
 #include "engine/core/thread_unseen.h"
 
@@ -21,8 +22,10 @@
 #include "engine/base/mem.h"
 #include "engine/process/thread_list.h"
 
-#define WORDS	 256u /* words of struct pthread that are searched */
-#define MAX_HEAD 4096 /* greatest offset of the robust list's head in it */
+#define WORDS	 256u		      /* words of struct pthread that are searched */
+#define MAX_HEAD 4096		      /* greatest offset of the robust list's head in it */
+#define START_NS UINT64_C(2000000000) /* longest wait for a thread's first instructions */
+#define PAUSE_NS 200000
 
 struct unseen {
 	uint32_t slot, flag, tid; /* offsets in struct pthread */
@@ -36,6 +39,36 @@ static long head_of(int tid)
 
 	return arch_syscall(SYS_get_robust_list, tid, (long)&head, (long)&bytes, 0, 0, 0) ? 0
 											  : head;
+}
+
+/* Whether a thread is to run and has used no CPU time yet: see proc(5), stat. */
+static int is_starting(int tid)
+{
+	char text[512], *p;
+	long n = thread_list_read(tid, "stat", text, sizeof(text));
+	int fields = 0;
+
+	if (n <= 0)
+		return 0;
+	/* behind the name, which may contain any character, the state is the first field */
+	for (p = text + n; p > text && p[-1] != ')'; p--)
+		;
+	if (p == text || (p[1] != 'R' && p[1] != 'D'))
+		return 0;
+	while (*p && fields < 12)
+		fields += *p++ == ' ';
+	return str_starts(p, "0 0 ");
+}
+
+/* The same for a thread that may have been made just now. */
+static long head_of_new(int tid)
+{
+	const uint64_t until = sys_now_ns() + START_NS;
+	long head;
+
+	while (!(head = head_of(tid)) && is_starting(tid) && sys_now_ns() < until)
+		sys_sleep_ns(PAUSE_NS);
+	return head;
 }
 
 static int copy(long nr, uint64_t at, void *data, size_t bytes)
@@ -82,7 +115,7 @@ static int compare(struct unseen *u, const uint64_t *before, const uint64_t *aft
 static int mark(int tid, void *data)
 {
 	struct unseen *u = data;
-	long head = head_of(tid);
+	long head = head_of_new(tid);
 	uint64_t at = (uint64_t)(head - u->head);
 	uint8_t yes = 1;
 	int own = 0;
@@ -129,7 +162,7 @@ static int find_stack_words(struct stacks *s)
 static int report_stack(int tid, void *data)
 {
 	const struct stacks *s = data;
-	long head = head_of(tid);
+	long head = head_of_new(tid);
 	uint64_t at = (uint64_t)(head - s->head), words[3];
 
 	/* the main thread's stack is not libc's, and its words are 0 */
