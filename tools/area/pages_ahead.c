@@ -11,12 +11,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/area/pages_impl.h"
 #include "tools/base/fail.h"
+#include "tools/base/signals.h"
 
 #define QUEUE_PAGES 256u
 #define AT_ONCE	    16u
@@ -122,14 +122,8 @@ static void *work(void *arg)
 
 static void start(struct ahead *a)
 {
-	sigset_t all, old;
-
 	a->tried = true;
-	/* block all signals: handlers run in the other threads */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	a->has_worker = !pthread_create(&a->worker, NULL, work, a);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	a->has_worker = !thread_without_signals(&a->worker, work, a);
 }
 
 int ahead_new(const struct pages *p, struct ahead **out)

@@ -12,13 +12,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tools/base/array.h"
+#include "tools/base/signals.h"
 #include "tools/export/dat_file.h"
 #include "tools/export/dat_pack.h"
 
@@ -239,22 +239,16 @@ static void *worker(void *arg)
 static void start_workers(struct chunks *c)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN) - 1;
-	sigset_t all, old;
-
 	/* a thread helps on a single CPU, too: it writes while the producer reads */
 	if (nr < 1)
 		nr = 1;
 	if (nr > MAX_WORKERS)
 		nr = MAX_WORKERS;
-	/* signals are the program's: its handlers run in its own threads */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (; nr > 0; nr--) {
-		if (pthread_create(&c->workers[c->nr_workers], NULL, worker, c))
+		if (thread_without_signals(&c->workers[c->nr_workers], worker, c))
 			break;
 		c->nr_workers++;
 	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 struct chunks *chunks_new(int fd, uint32_t bytes, int zstd_level)

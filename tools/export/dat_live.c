@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "tools/area/pages.h"
 #include "tools/area/spool_grow.h"
 #include "tools/base/fail.h"
+#include "tools/base/signals.h"
 
 #define MAX_WITHOUT_CALLS (UINT64_C(4) << 20) /* bytes of the spool before the first call */
 
@@ -144,7 +144,6 @@ static void *work(void *arg)
 struct dat_live *dat_live_new(const char *output, const char *spool, bool idle)
 {
 	struct dat_live *l = calloc(1, sizeof(*l));
-	sigset_t all, old;
 
 	if (!l || sem_init(&l->turn, 0, 0)) {
 		free(l);
@@ -155,11 +154,7 @@ struct dat_live *dat_live_new(const char *output, const char *spool, bool idle)
 	l->idle = idle;
 	l->output = strdup(output);
 	l->spool = strdup(spool);
-	/* the recorder's thread handles signals */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	l->running = l->output && l->spool && !pthread_create(&l->thread, NULL, work, l);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	l->running = l->output && l->spool && !thread_without_signals(&l->thread, work, l);
 	if (l->running)
 		return l;
 	dat_live_free(l);

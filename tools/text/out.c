@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 
 #include "tools/base/control_byte.h"
 #include "tools/base/fail.h"
+#include "tools/base/signals.h"
 
 static FILE *stdout_was; /* NULL: out_terminal() is off */
 
@@ -161,13 +161,7 @@ void out_beside(struct out *o)
 /* Start the thread. A short output has none: writer_end() writes its buffers. */
 static void writer_start(struct out_writer *w)
 {
-	sigset_t all, old;
-
-	/* signals are the main thread's */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	w->running = !pthread_create(&w->thread, NULL, write_beside, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	w->running = !thread_without_signals(&w->thread, write_beside, w);
 }
 
 /* Pass the caller's full buffer on and get an empty one. Return: 0 or the first error so far. */

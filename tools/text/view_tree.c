@@ -9,13 +9,13 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "tools/analysis/call_tree_part.h"
 #include "tools/analysis/runs.h"
 #include "tools/area/pages.h"
+#include "tools/base/signals.h"
 
 /* The later half. */
 struct later {
@@ -85,9 +85,6 @@ static bool is_plain(const struct view *v)
 
 static void begin(struct later *l, struct view *v, const struct call_tree *t)
 {
-	sigset_t all, old;
-	int err;
-
 	if (!is_plain(v) || !call_tree_can_part(t) || !has_two_cpus())
 		return;
 	l->r = pages_part(v->r);
@@ -95,14 +92,8 @@ static void begin(struct later *l, struct view *v, const struct call_tree *t)
 		return;
 	l->runs = runs_new(l->r);
 	l->part = call_tree_part_new(l->r, t);
-	if (l->runs && l->part) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		err = pthread_create(&l->thread, NULL, read_later, l);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-		if (!err)
-			return;
-	}
+	if (l->runs && l->part && !thread_without_signals(&l->thread, read_later, l))
+		return;
 	drop(l, v->r);
 }
 
