@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chunks of calls as frames of zstd, tools/export/dat_pack.c. The oracle is libzstd: each frame has
- * to unpack to what went in, and a bit that is changed has to be noticed.
+ * to unpack to what went in, and a bit that is changed is noticed, or changes nothing.
  */
 #include "cm.h"
 
@@ -71,8 +71,10 @@ static unsigned char *put_event(unsigned char *at, const struct style *style, ui
 	return at + bytes;
 }
 
+/* Some pages have no room for an event at their end, so the last sequence is an event's. */
 static void fill(const struct style *style, size_t bytes)
 {
+	const long most = style->odd ? 4 + 4 * EVENT_DATA_MAX : 4 + DAT_COMPACT_EXIT_BYTES;
 	uint64_t ts = UINT64_C(123456789012345);
 
 	memset(raw, 0, sizeof(raw));
@@ -81,7 +83,7 @@ static void fill(const struct style *style, size_t bytes)
 		uint64_t commit;
 
 		memcpy(page, &ts, 8);
-		while (at - page <= (long)SUBBUF_BYTES - 128 && (!style->odd || any(300)))
+		while (at - page <= (long)SUBBUF_BYTES - most && (!style->odd || any(300)))
 			at = put_event(at, style, &ts);
 		commit = (uint64_t)(at - page) - SUBBUF_HEAD_BYTES;
 		memcpy(page + 8, &commit, 8);
@@ -213,7 +215,7 @@ static void test_damage(void **state)
 {
 	static const struct style style = {.functions = 9, .depths = 3, .step = 90, .threads = 1};
 	struct dat_packer *k = dat_packer_new();
-	size_t n, got;
+	size_t n, got, undone = 0;
 
 	assert_non_null(k);
 	fill(&style, sizeof(raw));
@@ -222,9 +224,15 @@ static void test_damage(void **state)
 	for (size_t at = 0; at < n; at += 211) {
 		frame[at] ^= 0x10;
 		got = ZSTD_decompress(back, sizeof(back), frame, n);
-		assert_true(ZSTD_isError(got));
+		/* the same bytes may be at another offset, too */
+		if (!ZSTD_isError(got)) {
+			assert_int_equal(got, sizeof(raw));
+			assert_memory_equal(back, raw, sizeof(raw));
+		}
+		undone += !ZSTD_isError(got);
 		frame[at] ^= 0x10;
 	}
+	assert_true(undone < n / 211 / 50);
 	dat_packer_free(k);
 	(void)state;
 }

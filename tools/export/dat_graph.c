@@ -19,15 +19,13 @@
 
 #include "tools/analysis/graph_events.h"
 #include "tools/base/fail.h"
-#include "tools/base/read_at.h"
 #include "tools/code/prototype.h"
 #include "tools/export/dat_chunks.h"
+#include "tools/export/dat_copy.h"
 #include "tools/export/dat_events.h"
 #include "tools/export/dat_graph_runs.h"
 #include "tools/export/dat_pages.h"
 #include "tools/export/dat_sections.h"
-
-#define COPY_BYTES (1u << 20)
 
 struct dat_graph {
 	const struct dat_file *file;
@@ -35,9 +33,10 @@ struct dat_graph {
 	struct subbuf_writer *pages; /* a CPU each */
 	unsigned int nr_cpus;
 	struct prototypes *prototypes;
-	int fd;		    /* of the temporary file */
-	unsigned int first; /* the CPU whose chunks go to the output at once, */
-	uint64_t offset;    /* from this offset on */
+	int fd;		       /* of the temporary file, */
+	struct dat_copy *copy; /* whose rows are copied later; it closes the file */
+	unsigned int first;    /* the CPU whose chunks go to the output at once, */
+	uint64_t offset;       /* from this offset on */
 	uint64_t events;
 	struct native_known known;
 	struct dat_graph_runs runs; /* of dat_graph_begin(); its `e` is NULL otherwise */
@@ -267,8 +266,12 @@ static struct dat_graph *new_graph(const struct dat_file *file, const struct rea
 	g->offset = offset;
 	g->fd = open_beside(file);
 	if (g->fd >= 0)
+		g->copy = dat_copy_new(g->fd);
+	if (g->copy)
 		return g;
-	*err = g->fd;
+	*err = g->fd < 0 ? g->fd : fail(ENOMEM, "out of memory");
+	if (g->fd >= 0)
+		close(g->fd);
 	free(g);
 	return NULL;
 }
@@ -353,7 +356,7 @@ void dat_graph_free(struct dat_graph *g)
 	if (!g)
 		return;
 	drop_output(g);
-	close(g->fd);
+	dat_copy_end(g->copy);
 	free(g);
 }
 
@@ -374,52 +377,35 @@ uint64_t dat_graph_events(const struct dat_graph *g)
 	return g->events;
 }
 
-/* Copy @bytes at @from of the temporary file to @to of the output. @buf: of COPY_BYTES. */
-static int copy(const struct dat_graph *g, unsigned char *buf, uint64_t bytes, uint64_t from,
-		uint64_t to)
-{
-	int ret = 0;
-
-	for (uint64_t done = 0; done < bytes && !ret; done += COPY_BYTES) {
-		size_t n = bytes - done < COPY_BYTES ? (size_t)(bytes - done) : COPY_BYTES;
-
-		ret = read_at(g->fd, buf, n, from + done);
-		if (!ret)
-			ret = dat_file_pwrite(g->file->fd, buf, n, to + done);
-	}
-	return ret;
-}
-
-int dat_graph_copy(const struct dat_graph *g, unsigned int cpu, uint64_t offset, uint64_t *bytes,
-		   uint32_t *nr_chunks)
+int dat_graph_place(struct dat_graph *g, unsigned int cpu, uint64_t offset, uint64_t *bytes,
+		    uint32_t *nr_chunks)
 {
 	const struct chunk_note *note;
-	uint64_t at = 0, from = 0, row = 0; /* `row` bytes at `from` are chunks side by side */
-	unsigned char *buf = malloc(COPY_BYTES);
+	uint64_t from = 0;
 	size_t nr;
 	int ret = 0;
 
-	if (!buf)
-		return dat_file_failed(g->file, -ENOMEM);
 	note = chunks_notes(g->chunks, &nr);
 	*bytes = *nr_chunks = 0;
 	for (size_t i = 0; i < nr && !ret; i++) {
 		bool placed = note[i].tag == g->first;
 
 		if (note[i].tag == cpu) {
-			if (!placed && from + row != at) {
-				ret = copy(g, buf, row, from, offset + *bytes - row);
-				from = at;
-				row = 0;
-			}
-			row += placed ? 0 : note[i].bytes;
+			if (!placed)
+				ret = dat_copy_add(g->copy, note[i].bytes, from, offset + *bytes);
 			*bytes += note[i].bytes;
 			++*nr_chunks;
 		}
-		at += placed ? 0 : note[i].bytes;
+		from += placed ? 0 : note[i].bytes;
 	}
-	if (!ret)
-		ret = copy(g, buf, row, from, offset + *bytes - row);
-	free(buf);
 	return ret ? dat_file_failed(g->file, ret) : 0;
+}
+
+struct dat_copy *dat_graph_copy(struct dat_graph *g)
+{
+	struct dat_copy *copy = g->copy;
+
+	g->copy = NULL;
+	dat_copy_begin(copy, g->file->fd);
+	return copy;
 }

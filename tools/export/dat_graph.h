@@ -69,12 +69,18 @@ void dat_graph_take_known(struct dat_graph *g, struct native_known *known);
 uint64_t dat_graph_events(const struct dat_graph *g);
 
 /*
- * dat_graph_copy() - write the chunks of @cpu to the output, at @offset. The chunks of
- * dat_graph_first() are there already: they are only counted.
+ * dat_graph_place() - the chunks of @cpu have their place in the output from @offset on. The chunks
+ * of dat_graph_first() are there already.
  * @bytes, @nr_chunks: get the size and the number of the chunks.
  * Return: 0 or -errno with fail() set.
  */
-int dat_graph_copy(const struct dat_graph *g, unsigned int cpu, uint64_t offset, uint64_t *bytes,
-		   uint32_t *nr_chunks);
+int dat_graph_place(struct dat_graph *g, unsigned int cpu, uint64_t offset, uint64_t *bytes,
+		    uint32_t *nr_chunks);
+/*
+ * dat_graph_copy() - begin to copy the chunks to their places, once, after all calls of
+ * dat_graph_place(). Return: the copy, which the caller must end with dat_copy_end() before the
+ * output is complete; @g may be freed before.
+ */
+struct dat_copy *dat_graph_copy(struct dat_graph *g);
 
 #endif

@@ -4,10 +4,11 @@
  * kind and depth. Two entries usually differ in the two low bytes of the head (the time since the
  * event before). Two exits also differ in the low bytes of their two times. So an entry is one
  * sequence of zstd and an exit three. Their lengths are nearly always the same, so the tables of
- * their codes are constant. Literals are stored without a code, since most are low bytes of times.
+ * their codes are constant (dat_codes.h). Literals are stored without a code, since most are low
+ * bytes of times.
  *
  * The bytes of each match have been compared, so every frame is right, whatever the sub-buffers
- * hold. Costs 17 to 20 ns a record. Tests: tests/unit/test_dat_pack.c.
+ * hold. Costs 14 to 17 ns a record. Tests: tests/unit/test_dat_pack.c.
  */
 #include "tools/export/dat_pack.h"
 
@@ -17,18 +18,12 @@
 #include <string.h>
 
 #include "tools/dat/dat_format.h"
+#include "tools/export/dat_codes.h"
 #include "tools/export/dat_events.h"
 
-#define MIN_MATCH	    3u
-#define MAX_WORDS	    (DAT_PACK_MAX / 4u) /* a word for each 4 bytes at most */
-#define KEY_BITS	    13u
-#define FUNCTION_BITS	    11u
-#define LITERALS_TABLE_BITS 7u
-#define MATCH_TABLE_BITS    8u
-#define OFFSET_TABLE_BITS   6u
-#define MAX_TABLE_BITS	    8u
-#define MAX_CODES	    53u
-#define MAX_DESCRIBED	    64u
+#define MAX_WORDS     (DAT_PACK_MAX / 4u) /* a word for each 4 bytes at most */
+#define KEY_BITS      13u
+#define FUNCTION_BITS 11u
 
 /* Places of the fields of an event, its head of four bytes included. */
 #define ENTRY_BYTES (4u + DAT_COMPACT_ENTRY_BYTES)
@@ -37,168 +32,14 @@
 #define CALLTIME_AT 20u
 #define RETTIME_AT  28u
 
-/*
- * One of the three tables, for the encoder: RFC 8878, 4.1. A state is the number of a row of the
- * decoder's table.
- */
-struct fse {
-	unsigned int table_bits;
-	unsigned char described[MAX_DESCRIBED]; /* the table's form in a block */
-	unsigned int described_bytes;
-	uint8_t start[MAX_CODES]; /* a state of each code */
-	/* by code << table_bits | the state of the next sequence: STEP_*. See fse_step(). */
-	uint32_t steps[MAX_CODES << MAX_TABLE_BITS];
-};
-
-/* A step: the new state in 8 bits, the bits to write in 8, their number. */
-#define STEP_BITS_SHIFT 8
-#define STEP_NR_SHIFT	16
-
-/*
- * A sequence in one word: the bits that follow the offset's code, then the three codes, each
- * shifted by its table_bits. If another code is followed by bits, they are in the word before.
- */
-#define SEQ_OFFSET_MASK	   0xfffffu
-#define SEQ_OFFSET_SHIFT   20
-#define SEQ_OFFSETS	   0x7ffu
-#define SEQ_LONG	   (1u << 31)
-#define SEQ_LITERALS_SHIFT 32
-#define SEQ_MATCH_SHIFT	   48
-#define OFFSET_OF(word)	   ((uint32_t)(word) >> SEQ_OFFSET_SHIFT & SEQ_OFFSETS)
-#define LITERALS_OF(word)  ((uint32_t)(uint16_t)((word) >> SEQ_LITERALS_SHIFT))
-#define MATCH_OF(word)	   ((uint32_t)((word) >> SEQ_MATCH_SHIFT))
-/* The word before a sequence with SEQ_LONG: the bits, then their number. */
-#define MORE_NR_SHIFT 32
-
 struct dat_packer {
-	struct fse literals, matches, offsets;
+	struct dat_codes *codes;
 	uint32_t by_key[1u << KEY_BITS];	   /* function, kind, depth: where + 1 */
 	uint32_t by_function[1u << FUNCTION_BITS]; /* function, kind */
 	uint32_t by_kind[2];
 	unsigned char *lit; /* of the block */
 	uint64_t *seq;
 };
-
-static unsigned int log2_of(uint64_t v)
-{
-	return 63u - (unsigned int)__builtin_clzll(v);
-}
-
-struct bits {
-	uint64_t word;
-	unsigned int nr;
-	unsigned char *at;
-};
-
-static inline void bits_add(struct bits *b, uint64_t v, unsigned int nr)
-{
-	b->word |= v << b->nr;
-	b->nr += nr;
-}
-
-/* Write all whole bytes: at most 7 bits are left. Stores 8 bytes at b->at. */
-static inline void bits_flush(struct bits *b)
-{
-	memcpy(b->at, &b->word, 8);
-	b->at += b->nr >> 3;
-	b->word >>= b->nr & ~7u;
-	b->nr &= 7u;
-}
-
-/* Store the shares in the form of a block, 4.1.1. No share is 0. */
-static void describe(struct fse *f, const uint8_t *norm, unsigned int nr)
-{
-	struct bits b = {.at = f->described};
-	unsigned int left = 1u << f->table_bits;
-
-	bits_add(&b, f->table_bits - 5, 4);
-	for (unsigned int i = 0; i < nr && left; i++) {
-		unsigned int wide = log2_of(left + 1) + 1, v = norm[i] + 1u;
-		unsigned int low = (1u << wide) - 1 - (left + 1);
-
-		if (v < low)
-			bits_add(&b, v, wide - 1);
-		else
-			bits_add(&b, v < 1u << (wide - 1) ? v : v + low, wide);
-		left -= norm[i];
-		if (b.nr >= 8)
-			bits_flush(&b);
-	}
-	bits_flush(&b);
-	f->described_bytes = (unsigned int)(b.at - f->described) + (b.nr != 0);
-}
-
-/* Make the decoder's table, 4.1.1, and the encoder's steps, which lead from each state back. */
-static void make_table(struct fse *f, unsigned int table_bits, const uint8_t *norm, unsigned int nr)
-{
-	const unsigned int size = 1u << table_bits, step = (size >> 1) + (size >> 3) + 3;
-	uint8_t of_state[1u << MAX_TABLE_BITS], rows[1u << MAX_TABLE_BITS];
-	unsigned int at = 0, first[MAX_CODES], seen[MAX_CODES] = {0}, sum = 0;
-
-	f->table_bits = table_bits;
-	describe(f, norm, nr);
-	for (unsigned int i = 0; i < nr; i++) {
-		first[i] = sum;
-		sum += norm[i];
-		for (unsigned int k = 0; k < norm[i]; k++) {
-			of_state[at] = (uint8_t)i;
-			at = (at + step) & (size - 1);
-		}
-	}
-	for (unsigned int s = 0; s < size; s++) {
-		unsigned int i = of_state[s];
-
-		rows[first[i] + seen[i]++] = (uint8_t)s;
-	}
-	for (unsigned int i = 0; i < nr; i++) {
-		unsigned int count = norm[i];
-
-		f->start[i] = rows[first[i]];
-		for (unsigned int s = size; s < 2 * size; s++) {
-			unsigned int bits = 0;
-
-			while (s >> bits >= 2 * count)
-				bits++;
-			f->steps[i << table_bits | (s - size)] =
-				rows[first[i] + (s >> bits) - count] |
-				(s & ((1u << bits) - 1)) << STEP_BITS_SHIFT | bits << STEP_NR_SHIFT;
-		}
-	}
-}
-
-static void make_tables(struct dat_packer *k)
-{
-	uint8_t norm[MAX_CODES];
-
-	/*
-	 * shares of a table, which sum up to its size; 36 codes: most matches have two literals in
-	 * front
-	 */
-	for (unsigned int i = 0; i < 36; i++)
-		norm[i] = 1;
-	norm[2] = 77;
-	norm[3] = 16;
-	norm[4] = 2;
-	make_table(&k->literals, LITERALS_TABLE_BITS, norm, 36);
-	/* 53 codes of lengths from 3 on: an entry has 22; an exit 18, 6 and 10, or 5 and 9 */
-	for (unsigned int i = 0; i < 53; i++)
-		norm[i] = 1;
-	norm[22 - 3] = 48;
-	norm[18 - 3] = 50;
-	norm[6 - 3] = 44;
-	norm[10 - 3] = 44;
-	norm[5 - 3] = 12;
-	norm[9 - 3] = 11;
-	make_table(&k->matches, MATCH_TABLE_BITS, norm, 53);
-	/* 18 codes: the same distance as before, or a power of two */
-	for (unsigned int i = 0; i < 18; i++)
-		norm[i] = i < 5 ? 1 : 2;
-	norm[0] = 33;
-	norm[10] = 3;
-	norm[11] = 3;
-	norm[17] = 1;
-	make_table(&k->offsets, OFFSET_TABLE_BITS, norm, 18);
-}
 
 struct dat_packer *dat_packer_new(void)
 {
@@ -209,11 +50,11 @@ struct dat_packer *dat_packer_new(void)
 	/* literals are copied by eight bytes, sequences stored by three */
 	k->lit = malloc(DAT_PACK_MAX + 24);
 	k->seq = malloc((MAX_WORDS + 2) * sizeof(*k->seq));
-	if (!k->lit || !k->seq) {
+	k->codes = dat_codes_new();
+	if (!k->lit || !k->seq || !k->codes) {
 		dat_packer_free(k);
 		return NULL;
 	}
-	make_tables(k);
 	return k;
 }
 
@@ -221,6 +62,7 @@ void dat_packer_free(struct dat_packer *k)
 {
 	if (!k)
 		return;
+	dat_codes_free(k->codes);
 	free(k->lit);
 	free(k->seq);
 	free(k);
@@ -248,8 +90,9 @@ struct block {
 	const unsigned char *done; /* all bytes before it are in a sequence */
 	unsigned char *lit;
 	uint64_t *seq;
-	uint32_t offset;  /* of the last match */
-	uint32_t nr_long; /* words before a sequence with SEQ_LONG */
+	uint32_t offset;   /* of the last match */
+	uint32_t nr_long;  /* words before a sequence with SEQ_LONG */
+	uint32_t nr_exits; /* words of three sequences */
 };
 
 /* The code of a number of literals, 3.1.1.3.2.1.1. *@more: gets the number of bits that follow. */
@@ -304,21 +147,6 @@ static inline void put_literals(struct block *b, const unsigned char *from, uint
 	else
 		memcpy(b->lit, from, nr);
 	b->lit += nr;
-}
-
-/* The offset's part of a sequence's word. @value: 1: the same offset again; else offset + 3. */
-static inline uint64_t offset_of(uint32_t value)
-{
-	uint32_t code = log2_of(value);
-
-	return (value ^ 1u << code) | code << (SEQ_OFFSET_SHIFT + OFFSET_TABLE_BITS);
-}
-
-/* A sequence's word. @offset: of offset_of(). @literals, @match: codes. */
-static inline uint64_t sequence(uint64_t offset, uint64_t literals, uint64_t match)
-{
-	return offset | literals << (SEQ_LITERALS_SHIFT + LITERALS_TABLE_BITS) |
-	       match << (SEQ_MATCH_SHIFT + MATCH_TABLE_BITS);
 }
 
 /* All from b->done to @p are literals; then a match of @bytes at @offset before. */
@@ -417,14 +245,22 @@ match_event(struct block *b, const unsigned char *p, const unsigned char *q, uin
 		lit += call_low;
 		memcpy(lit, &ret, 8);
 		lit += ret_low;
+		if (before == 2 && head == 2 && call_low <= 3 && ret_low <= 3) {
+			*seq++ = exit_sequences(offset_of(offset == b->offset ? 1 : offset + 3),
+						(call_low - 2) | (ret_low - 2) << 1);
+			b->nr_exits++;
+			goto done;
+		}
 		match = CALLTIME_AT - head;
 		seq[1] = sequence(0, call_low, 8 - MIN_MATCH - call_low);
 		seq[2] = sequence(0, ret_low, bytes - RETTIME_AT - MIN_MATCH - ret_low);
 	}
 	seq[0] = sequence(offset_of(offset == b->offset ? 1 : offset + 3), before,
 			  match - MIN_MATCH);
+	seq += bytes == EXIT_BYTES ? 3 : 1;
+done:
 	b->lit = lit;
-	b->seq = seq + (bytes == EXIT_BYTES ? 3 : 1);
+	b->seq = seq;
 	b->offset = offset;
 	b->done = p + bytes;
 	return true;
@@ -457,78 +293,6 @@ static inline __attribute__((always_inline)) void find_event(struct dat_packer *
 		find_farther(k, b, p, bytes, hash);
 }
 
-static void find_page(struct dat_packer *k, struct block *b, const unsigned char *page)
-{
-	const unsigned char *p = page + SUBBUF_HEAD_BYTES, *end = page + SUBBUF_BYTES, *data_end;
-	uint64_t commit = u64_at(page + 8) & SUBBUF_COMMIT_MASK;
-
-	data_end = commit < (uint64_t)(end - p) ? p + commit : end;
-	while (data_end - p >= 4) {
-		uint32_t type = u32_at(p) & ((1u << EVENT_TYPE_BITS) - 1), bytes = 4 + 4 * type;
-
-		if (bytes == EXIT_BYTES && data_end - p >= EXIT_BYTES)
-			find_event(k, b, p, EXIT_BYTES);
-		else if (bytes == ENTRY_BYTES && data_end - p >= ENTRY_BYTES)
-			find_event(k, b, p, ENTRY_BYTES);
-		else if (type == EVENT_TIME_EXTEND || type == EVENT_TIME_STAMP)
-			bytes = 8;
-		else if (!type || type > EVENT_DATA_MAX || bytes > data_end - p)
-			break;
-		p += bytes;
-	}
-	/* the rest of the sub-buffer is zero */
-	if (end - data_end >= 16)
-		match_parts(b, data_end + 1, data_end, end);
-}
-
-static inline void put_low_bits(struct bits *b, uint32_t v, unsigned int nr)
-{
-	bits_add(b, v & ((1u << nr) - 1), nr);
-}
-
-/* Write the bits that lead from a state of @code to *@state, and make it *@state. */
-static inline void fse_step(struct bits *b, const struct fse *f, uint32_t *state, uint32_t code)
-{
-	uint32_t step = f->steps[code | *state];
-
-	bits_add(b, step >> STEP_BITS_SHIFT & 0xff, step >> STEP_NR_SHIFT);
-	*state = step & 0xff;
-}
-
-/* The sequences, from the last one to the first: 3.1.1.3.2.1. Return: the end. */
-static unsigned char *code_sequences(const struct dat_packer *k, const uint64_t *first,
-				     const uint64_t *seq, unsigned char *to)
-{
-	uint64_t word = *--seq;
-	uint32_t literals = k->literals.start[LITERALS_OF(word) >> LITERALS_TABLE_BITS];
-	uint32_t matches = k->matches.start[MATCH_OF(word) >> MATCH_TABLE_BITS];
-	uint32_t offsets = k->offsets.start[OFFSET_OF(word) >> OFFSET_TABLE_BITS];
-	struct bits b = {.at = to};
-
-	for (;;) {
-		if (word & SEQ_LONG) {
-			bits_flush(&b);
-			--seq;
-			bits_add(&b, (uint32_t)*seq, (unsigned int)(*seq >> MORE_NR_SHIFT));
-			bits_flush(&b);
-		}
-		bits_add(&b, word & SEQ_OFFSET_MASK, OFFSET_OF(word) >> OFFSET_TABLE_BITS);
-		bits_flush(&b);
-		if (seq == first)
-			break;
-		word = *--seq;
-		fse_step(&b, &k->offsets, &offsets, OFFSET_OF(word));
-		fse_step(&b, &k->matches, &matches, MATCH_OF(word));
-		fse_step(&b, &k->literals, &literals, LITERALS_OF(word));
-	}
-	put_low_bits(&b, matches, MATCH_TABLE_BITS);
-	put_low_bits(&b, offsets, OFFSET_TABLE_BITS);
-	put_low_bits(&b, literals, LITERALS_TABLE_BITS);
-	bits_add(&b, 1, 1);
-	bits_flush(&b);
-	return b.at + (b.nr != 0);
-}
-
 #define SUM_1 0x9e3779b185ebca87u
 #define SUM_2 0xc2b2ae3d27d4eb4fu
 #define SUM_3 0x165667b19e3779f9u
@@ -544,27 +308,68 @@ static inline uint64_t sum_round(uint64_t sum, uint64_t v)
 	return turned(sum + v * SUM_2, 31) * SUM_1;
 }
 
-/* XXH64 with seed 0, of a multiple of 32 bytes (xxhash's specification). */
-static uint64_t checksum(const unsigned char *p, size_t bytes)
-{
-	const unsigned char *end = p + bytes;
-	uint64_t a = SUM_1 + SUM_2, b = SUM_2, c = 0, d = -SUM_1, sum;
+/* XXH64 with seed 0 (xxhash's specification) of a multiple of 32 bytes, while it is made. */
+struct sum {
+	uint64_t a, b, c, d;
+	const unsigned char *at; /* all bytes before it are in */
+};
 
-	for (; p < end; p += 32) {
-		a = sum_round(a, u64_at(p));
-		b = sum_round(b, u64_at(p + 8));
-		c = sum_round(c, u64_at(p + 16));
-		d = sum_round(d, u64_at(p + 24));
-	}
-	sum = turned(a, 1) + turned(b, 7) + turned(c, 12) + turned(d, 18);
-	sum = (sum ^ sum_round(0, a)) * SUM_1 + SUM_4;
-	sum = (sum ^ sum_round(0, b)) * SUM_1 + SUM_4;
-	sum = (sum ^ sum_round(0, c)) * SUM_1 + SUM_4;
-	sum = (sum ^ sum_round(0, d)) * SUM_1 + SUM_4;
+static inline __attribute__((always_inline)) void sum_stripe(struct sum *s)
+{
+	s->a = sum_round(s->a, u64_at(s->at));
+	s->b = sum_round(s->b, u64_at(s->at + 8));
+	s->c = sum_round(s->c, u64_at(s->at + 16));
+	s->d = sum_round(s->d, u64_at(s->at + 24));
+	s->at += 32;
+}
+
+static uint64_t sum_end(const struct sum *s, size_t bytes)
+{
+	uint64_t sum = turned(s->a, 1) + turned(s->b, 7) + turned(s->c, 12) + turned(s->d, 18);
+
+	sum = (sum ^ sum_round(0, s->a)) * SUM_1 + SUM_4;
+	sum = (sum ^ sum_round(0, s->b)) * SUM_1 + SUM_4;
+	sum = (sum ^ sum_round(0, s->c)) * SUM_1 + SUM_4;
+	sum = (sum ^ sum_round(0, s->d)) * SUM_1 + SUM_4;
 	sum += bytes;
 	sum = (sum ^ sum >> 33) * SUM_2;
 	sum = (sum ^ sum >> 29) * SUM_3;
 	return sum ^ sum >> 32;
+}
+
+/*
+ * The checksum is made meanwhile: beside the search its multiplications cost a third less than by
+ * themselves.
+ */
+static void find_page(struct dat_packer *k, struct block *b, struct sum *sum,
+		      const unsigned char *page)
+{
+	const unsigned char *p = page + SUBBUF_HEAD_BYTES, *end = page + SUBBUF_BYTES, *data_end;
+	uint64_t commit = u64_at(page + 8) & SUBBUF_COMMIT_MASK;
+	struct sum s = *sum;
+
+	data_end = commit < (uint64_t)(end - p) ? p + commit : end;
+	while (data_end - p >= 4) {
+		uint32_t type = u32_at(p) & ((1u << EVENT_TYPE_BITS) - 1), bytes = 4 + 4 * type;
+
+		if (s.at < end)
+			sum_stripe(&s);
+		if (bytes == EXIT_BYTES && data_end - p >= EXIT_BYTES)
+			find_event(k, b, p, EXIT_BYTES);
+		else if (bytes == ENTRY_BYTES && data_end - p >= ENTRY_BYTES)
+			find_event(k, b, p, ENTRY_BYTES);
+		else if (type == EVENT_TIME_EXTEND || type == EVENT_TIME_STAMP)
+			bytes = 8;
+		else if (!type || type > EVENT_DATA_MAX || bytes > data_end - p)
+			break;
+		p += bytes;
+	}
+	while (s.at < end)
+		sum_stripe(&s);
+	*sum = s;
+	/* the rest of the sub-buffer is zero */
+	if (end - data_end >= 16)
+		match_parts(b, data_end + 1, data_end, end);
 }
 
 /* Before the block: magic, descriptor, content size, the block's head. Behind it: the checksum. */
@@ -580,16 +385,11 @@ static unsigned char *put_u32(unsigned char *to, uint32_t v, unsigned int bytes)
 	return to + bytes;
 }
 
-static unsigned char *put_table(unsigned char *to, const struct fse *f)
-{
-	memcpy(to, f->described, f->described_bytes);
-	return to + f->described_bytes;
-}
-
 size_t dat_pack(struct dat_packer *k, void *dst, size_t room, const void *src, size_t bytes)
 {
 	struct block b = {.src = src, .done = src, .lit = k->lit, .seq = k->seq};
 	const unsigned char *end = b.src + bytes;
+	struct sum sum = {SUM_1 + SUM_2, SUM_2, 0, -SUM_1, src};
 	unsigned char *to = dst, *block;
 	size_t nr_lit, nr_seq;
 
@@ -599,11 +399,11 @@ size_t dat_pack(struct dat_packer *k, void *dst, size_t room, const void *src, s
 	memset(k->by_function, 0, sizeof(k->by_function));
 	memset(k->by_kind, 0, sizeof(k->by_kind));
 	for (size_t at = 0; at < bytes; at += SUBBUF_BYTES)
-		find_page(k, &b, b.src + at);
+		find_page(k, &b, &sum, b.src + at);
 	memcpy(b.lit, b.done, (size_t)(end - b.done));
 	b.lit += end - b.done;
 	nr_lit = (size_t)(b.lit - k->lit);
-	nr_seq = (size_t)(b.seq - k->seq) - b.nr_long;
+	nr_seq = (size_t)(b.seq - k->seq) - b.nr_long + 2 * (size_t)b.nr_exits;
 	/* a sequence takes 8 bytes at most; if the chunk does not become smaller, zstd stores it */
 	if (!nr_seq || nr_lit + 8 * nr_seq + 512 > room || nr_lit + nr_seq / 2 > bytes)
 		return 0;
@@ -623,13 +423,10 @@ size_t dat_pack(struct dat_packer *k, void *dst, size_t room, const void *src, s
 		to = put_u32(to, (uint32_t)nr_seq - 0x7f00, 2);
 	}
 	*to++ = MODES_TABLES;
-	to = put_table(to, &k->literals);
-	to = put_table(to, &k->offsets);
-	to = put_table(to, &k->matches);
-	to = code_sequences(k, k->seq, b.seq, to);
+	to = dat_codes_put(k->codes, k->seq, b.seq, to);
 	if ((size_t)(to - (unsigned char *)dst) + 4 >= bytes)
 		return 0;
 	put_u32(block, 1u | BLOCK_PACKED << 1 | (uint32_t)(to - block - 3) << 3, 3);
-	to = put_u32(to, (uint32_t)checksum(src, bytes), 4);
+	to = put_u32(to, (uint32_t)sum_end(&sum, bytes), 4);
 	return (size_t)(to - (unsigned char *)dst);
 }

@@ -19,6 +19,7 @@
 #include "tools/dat/dat_format.h"
 #include "tools/dat/native.h"
 #include "tools/export/dat_chunks.h"
+#include "tools/export/dat_copy.h"
 #include "tools/export/dat_events.h"
 #include "tools/export/dat_file.h"
 #include "tools/export/dat_graph.h"
@@ -300,7 +301,7 @@ static int write_graph_cpu(struct writer *w, unsigned int cpu)
 
 	w->cpu_offset[cpu] = w->offset;
 	if (!ret)
-		ret = dat_graph_copy(w->graph, cpu, w->offset + head, &bytes, &nr_chunks);
+		ret = dat_graph_place(w->graph, cpu, w->offset + head, &bytes, &nr_chunks);
 	if (ret || !nr_chunks)
 		return ret;
 	if (head)
@@ -310,14 +311,25 @@ static int write_graph_cpu(struct writer *w, unsigned int cpu)
 	return ret;
 }
 
+/* Wait until the chunks are in their places. */
+static int end_copy(struct writer *w)
+{
+	int ret = dat_copy_end(w->copy);
+
+	w->copy = NULL;
+	return ret ? dat_file_failed(&w->file, ret) : 0;
+}
+
 static int write_graph(struct writer *w)
 {
 	unsigned int first = dat_graph_first(w->graph);
-	int ret = write_graph_cpu(w, first);
+	int ret = end_copy(w) ?: write_graph_cpu(w, first);
 
 	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++)
 		if (cpu != first)
 			ret = write_graph_cpu(w, cpu);
+	if (!ret)
+		w->copy = dat_graph_copy(w->graph);
 	dat_graph_free(w->graph);
 	w->graph = NULL;
 	return ret;
@@ -615,6 +627,10 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 		ret = dat_file_failed(&w.file, -ENOMEM);
 	else if (!ret)
 		ret = write_all(&w);
+	if (ret)
+		dat_copy_end(w.copy);
+	else
+		ret = end_copy(&w);
 	if (ret)
 		dat_file_abort(&w.file);
 	else
