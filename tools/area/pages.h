@@ -206,7 +206,7 @@ void pages_get_reported(struct pages *p, uint32_t member, unsigned int cpu, uint
 int pages_refresh(struct pages *p);
 
 /*
- * pages_can_part() - declare that two threads may read the source. To be called before
+ * pages_can_part() - declare that more threads may read the source. To be called before
  * pages_finish().
  * @part: returns another @arg for pages_source.fetch; NULL: it cannot, or memory is short. @close:
  * frees that.
@@ -225,6 +225,14 @@ struct reader *pages_part(struct reader *r);
 void pages_part_free(struct reader *part);
 /* Undo pages_part(): @r gives all records from now on. */
 void pages_part_drop(struct reader *r);
+
+/*
+ * pages_beside() - the same pages for another thread, which may use pages_ref(), pages_fetch() and
+ * pages_calls() while @p is read. Return: them, freed with pages_beside_free() before @p; NULL: the
+ * source has no second reader, or memory is short.
+ */
+struct pages *pages_beside(const struct pages *p);
+void pages_beside_free(struct pages *beside);
 
 /*
  * The struct pages of a reader, for data that reader.h does not have; NULL: it is not from

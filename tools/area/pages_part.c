@@ -147,6 +147,32 @@ static int begin_at(struct pages *part, uint64_t ts)
 	return err;
 }
 
+struct pages *pages_beside(const struct pages *p)
+{
+	struct pages *beside = p->source.part ? malloc(sizeof(*beside)) : NULL;
+
+	if (!beside)
+		return NULL;
+	*beside = *p;
+	beside->streams = NULL;
+	beside->ahead = NULL;
+	beside->reader.symbols = NULL;
+	beside->source.arg = p->source.part(p->source.arg);
+	if (beside->source.arg)
+		return beside;
+	free(beside);
+	return NULL;
+}
+
+void pages_beside_free(struct pages *beside)
+{
+	if (!beside)
+		return;
+	pages_free_streams(beside);
+	beside->source.part_close(beside->source.arg);
+	free(beside);
+}
+
 struct reader *pages_part(struct reader *r)
 {
 	struct pages *p = pages_of_reader(r), *part;
@@ -154,18 +180,9 @@ struct reader *pages_part(struct reader *r)
 
 	if (!ts || !can_begin_at(p, ts))
 		return NULL;
-	part = malloc(sizeof(*part));
+	part = pages_beside(p);
 	if (!part)
 		return NULL;
-	*part = *p;
-	part->streams = NULL;
-	part->ahead = NULL;
-	part->reader.symbols = NULL;
-	part->source.arg = p->source.part(p->source.arg);
-	if (!part->source.arg) {
-		free(part);
-		return NULL;
-	}
 	if (pages_make_streams(part))
 		goto fail;
 	/* two readers use two CPUs already */
@@ -184,13 +201,7 @@ fail:
 
 void pages_part_free(struct reader *part)
 {
-	struct pages *p = (struct pages *)part;
-
-	if (!p)
-		return;
-	pages_free_streams(p);
-	p->source.part_close(p->source.arg);
-	free(p);
+	pages_beside_free((struct pages *)part);
 }
 
 void pages_part_drop(struct reader *r)

@@ -206,6 +206,21 @@ int dat_file_failed(const struct dat_file *f, int err)
 	}
 }
 
+int dat_file_beside(const struct dat_file *f, const char *suffix)
+{
+	char *name = NULL;
+	int fd, err;
+
+	if (asprintf(&name, "%s%s", f->tmp, suffix) < 0)
+		return fail(ENOMEM, "out of memory");
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	err = fd < 0 ? fail_errno(errno, "cannot create '%s'", name) : 0;
+	if (fd >= 0)
+		unlink(name);
+	free(name);
+	return fd < 0 ? err : fd;
+}
+
 int dat_file_pwrite(int fd, const void *buf, size_t bytes, uint64_t offset)
 {
 	const char *p = buf;

@@ -52,6 +52,12 @@ void dat_file_abort(struct dat_file *f);
 /* Set fail() for a write that failed with @err (-errno), with a remedy if any. Return: @err. */
 int dat_file_failed(const struct dat_file *f, int err);
 
+/*
+ * dat_file_beside() - make a file without a name in the folder of the new file. @suffix: of its
+ * name until it has none. Return: a descriptor, for reading and writing; -errno with fail() set.
+ */
+int dat_file_beside(const struct dat_file *f, const char *suffix);
+
 /* Write all of @buf at @offset. Return: 0 or -errno, without fail(). */
 int dat_file_pwrite(int fd, const void *buf, size_t bytes, uint64_t offset);
 

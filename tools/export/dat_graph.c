@@ -11,7 +11,6 @@
 #include "tools/export/dat_graph.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,21 +40,6 @@ struct dat_graph {
 	struct native_known known;
 	struct dat_graph_runs runs; /* of dat_graph_begin(); its `e` is NULL otherwise */
 };
-
-static int open_beside(const struct dat_file *file)
-{
-	char *name = NULL;
-	int fd, err;
-
-	if (asprintf(&name, "%s.cpus", file->tmp) < 0)
-		return fail(ENOMEM, "out of memory");
-	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	err = fd < 0 ? fail_errno(errno, "cannot create '%s'", name) : 0;
-	if (fd >= 0)
-		unlink(name);
-	free(name);
-	return fd < 0 ? err : fd;
-}
 
 struct record dat_graph_record(const struct graph_event *ev)
 {
@@ -264,7 +248,7 @@ static struct dat_graph *new_graph(const struct dat_file *file, const struct rea
 	g->nr_cpus = r->nr_cpus;
 	g->first = cpu_of_most(r);
 	g->offset = offset;
-	g->fd = open_beside(file);
+	g->fd = dat_file_beside(file, ".cpus");
 	if (g->fd >= 0)
 		g->copy = dat_copy_new(g->fd);
 	if (g->copy)

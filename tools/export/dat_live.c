@@ -256,12 +256,14 @@ void dat_live_free(struct dat_live *l)
 
 /* Encode the rest of the last turn and of @r. Return: as dat_graph_step(), or -ESTALE. */
 static int go_on(struct dat_live *l, struct reader *r, const struct dat_options *opt,
-		 struct dat_file *file)
+		 struct dat_file *file, struct dat_native **native)
 {
 	struct reader *live = spool_grow_reader(l->grow);
 	int ret;
 
 	dat_graph_use(l->graph, file, opt);
+	if (opt->native)
+		*native = dat_native_begin(file, r);
 	if (l->half) {
 		live->stop = r->stop;
 		ret = dat_graph_step(l->graph, NULL);
@@ -273,11 +275,13 @@ static int go_on(struct dat_live *l, struct reader *r, const struct dat_options 
 }
 
 int dat_live_take(struct dat_live *l, const char *path, struct reader *r,
-		  const struct dat_options *opt, struct dat_file *file, struct dat_graph **graph)
+		  const struct dat_options *opt, struct dat_file *file, struct dat_graph **graph,
+		  struct dat_native **native)
 {
 	int ret;
 
 	*graph = NULL;
+	*native = NULL;
 	if (!join(l, r->stop))
 		return 0;
 	if (l->over || !l->graph || strcmp(path, l->output) != 0 || !pages_of_reader(r)) {
@@ -288,13 +292,15 @@ int dat_live_take(struct dat_live *l, const char *path, struct reader *r,
 		end_all(l);
 		return 0;
 	}
-	ret = go_on(l, r, opt, file);
+	ret = go_on(l, r, opt, file, native);
 	if (!ret) {
 		*graph = l->graph;
 		l->graph = NULL;
 		end_all(l);
 		return 0;
 	}
+	dat_native_free(*native);
+	*native = NULL;
 	dat_graph_free(l->graph);
 	l->graph = NULL;
 	dat_file_abort(file);

@@ -14,6 +14,7 @@
 
 #include "tools/export/dat_file.h"
 #include "tools/export/dat_graph.h"
+#include "tools/export/dat_native.h"
 #include "tools/export/dat_write.h"
 #include "tools/reader/reader.h"
 
@@ -52,11 +53,12 @@ void dat_live_free(struct dat_live *l);
 /*
  * dat_live_take() - go on with @r, the whole spool, nothing of which is read yet.
  * @path: the output. @opt: of version 7, with DAT_LIVE_LEVEL and one buffer.
- * @file, *@graph: set to the file and all of its calls. *@graph NULL: there is nothing to go on
- * with, and @r is at its start. Return: 0; DAT_GRAPH_LEARN: nor that, and a first try would end so;
- * -errno with fail() set.
+ * @file, *@graph, *@native: set to the file, all of its calls, and its native block, which has
+ * begun, or NULL. *@graph NULL: there is nothing to go on with, and @r is at its start.
+ * Return: 0; DAT_GRAPH_LEARN: nor that, and a first try would end so; -errno with fail() set.
  */
 int dat_live_take(struct dat_live *l, const char *path, struct reader *r,
-		  const struct dat_options *opt, struct dat_file *file, struct dat_graph **graph);
+		  const struct dat_options *opt, struct dat_file *file, struct dat_graph **graph,
+		  struct dat_native **native);
 
 #endif

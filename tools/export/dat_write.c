@@ -409,7 +409,8 @@ int dat_writer_native(struct writer *w, uint32_t name_at)
 	if (w->version == 7)
 		ret = append_section_head(w, NATIVE_SECTION_ID, false, name_at, bytes);
 	if (!ret)
-		ret = dat_native_write(&w->file, w->r, w->opt, w->records, &w->known, &w->offset);
+		ret = dat_native_write(w->native, &w->file, w->r, w->opt, w->records, &w->known,
+				       &w->offset);
 	bytes = w->offset - at - DAT_SECTION_BYTES;
 	if (!ret && w->version == 7)
 		ret = dat_writer_put_at(w, &bytes, sizeof(bytes), at + 8);
@@ -611,12 +612,15 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	if (w.level < 0 || w.level > 19)
 		return fail(EINVAL, "zstd levels are 0 (none) to 19, not %d", w.level);
 	with.native = opt->native && pages_of_reader(r);
-	ret = opt->live ? dat_live_take(opt->live, path, r, &with, &w.file, &w.graph) : 0;
+	ret = opt->live ? dat_live_take(opt->live, path, r, &with, &w.file, &w.graph, &w.native)
+			: 0;
 	with.learn = ret == DAT_GRAPH_LEARN;
 	if (ret >= 0 && !w.graph)
 		ret = dat_file_create(&w.file, path);
 	if (ret)
 		return ret;
+	if (with.native && !w.native)
+		w.native = dat_native_begin(&w.file, r);
 	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));
 	w.cpu_bytes = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_bytes));
 	ret = join_more(&w);
@@ -640,6 +644,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	free(w.cpu_offset);
 	free(w.cpu_bytes);
 	leave_more(&w);
+	dat_native_free(w.native);
 	free(w.known.bases);
 	free(w.known.ends);
 	dat_graph_free(w.graph);

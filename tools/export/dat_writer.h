@@ -44,6 +44,7 @@ struct writer {
 	FILE *options_mem;
 	struct native_known known; /* facts about the calls, if there are calls */
 	struct dat_graph *graph;   /* the calls; NULL: there are none */
+	struct dat_native *native; /* its pages are being packed already; or NULL */
 	struct dat_copy *copy;	   /* of the calls' chunks, beside what is written now; or NULL */
 	bool compact;		   /* the calls are, or are tried, in the compact form */
 	struct more *more;	   /* opt->nr_more of them */
