@@ -15,9 +15,11 @@ from cli_test import BIN, Beside, Skip, main, until
 # Says `ready`, does one thing until a line comes on stdin or it is over, and says what came of it.
 DOES = r"""
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -115,6 +117,65 @@ static int ends(int threads, pthread_t waits)
 	puts("ends");
 	pthread_exit(NULL);
 }
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+static int newest(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	const struct dirent *e;
+	int tid = 0;
+
+	while (d && (e = readdir(d)))
+		tid = atoi(e->d_name) > tid ? atoi(e->d_name) : tid;
+	closedir(d);
+	return tid;
+}
+static void run_on(int pid, int cpu, int policy)
+{
+	const struct sched_param p = {.sched_priority = policy == SCHED_FIFO};
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setscheduler(pid, policy, &p) || sched_setaffinity(pid, sizeof(set), &set))
+		perror("run_on");
+}
+/* A thread that gets no CPU time for half a second from its first instruction on. */
+static int is_born(int cpu, int busy, pthread_t waits)
+{
+	int end[2], pid = pipe(end) ? -1 : fork();
+	pthread_t t;
+	char c;
+
+	if (!pid) {
+		double until = now() + 0.5;
+
+		run_on(0, busy, SCHED_FIFO);
+		if (write(end[1], "x", 1) == 1)
+			while (now() < until)
+				;
+		_exit(0);
+	}
+	if (pid < 0 || read(end[0], &c, 1) != 1)
+		return 1;
+	/* of this thread's priority, on its CPU, the new one waits */
+	run_on(0, cpu, SCHED_FIFO);
+	pthread_create(&t, NULL, loops, &mark);
+	run_on(newest(), busy, SCHED_OTHER);
+	run_on(0, cpu, SCHED_OTHER);
+	puts("begun");
+	fflush(stdout);
+	pthread_join(t, NULL);
+	pthread_join(waits, NULL);
+	waitpid(pid, NULL, 0);
+	puts("ends");
+	pthread_exit(NULL);
+}
 static int forks(void)
 {
 	int good = 1;
@@ -127,13 +188,6 @@ static int forks(void)
 		good &= waitpid(pid, &status, 0) == pid && status == 7 << 8;
 	}
 	return printf("forks %d\n", good);
-}
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 static int waits(const char *how)
 {
@@ -207,6 +261,8 @@ int main(int argc, char **argv)
 			churns(atoi(argv[2]));
 		else if (!strcmp(argv[1], "ends"))
 			ends(atoi(argv[2]), t);
+		else if (!strcmp(argv[1], "is_born"))
+			is_born(atoi(argv[2]), atoi(argv[3]), t);
 		else if (!strcmp(argv[1], "forks"))
 			forks();
 		pthread_join(t, NULL);
@@ -328,6 +384,23 @@ def test_threads_end(w):
             gone = re.findall(rb"sched_process_exit: .*pid=(\d+)", w.run("show", "-P", p.pid).stdout)
             assert len(set(gone)) == 6, gone
         w.run("clean")
+
+
+def test_a_thread_is_born(w):
+    """A thread that has not run its first instruction when the engine comes: its end is seen,
+    too."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if os.geteuid() or len(cpus) < 2:
+        raise Skip("needs root, for SCHED_FIFO, and two CPUs")
+    w.compile("does", DOES, "-O2", "-fpatchable-function-entry=0")
+    with Program(w, "is_born", *map(str, cpus[:2])) as p:
+        assert p.p.stdout.readline() == "begun\n"
+        w.run("start", "-P", p.pid, "-p", "nop", "-e", "sched:sched_process_exit")
+        ended = p.end()
+        assert ended == (0, "ends\n"), ended
+        gone = re.findall(rb"sched_process_exit: .*pid=(\d+)", w.run("show", "-P", p.pid).stdout)
+        assert len(set(gone)) == 3, gone
+    w.run("clean")
 
 
 def test_tool_is_killed(w):
