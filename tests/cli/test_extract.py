@@ -120,7 +120,8 @@ def test_kernel(w):
         lines = report(w, "ours.dat")
         ours = [l for l in lines if l.lstrip().startswith(one + ":")]
         assert len(ours) == len(shown) and any("sched_switch" in l for l in ours), lines
-        assert [f"{t:.6f}" for t in stamps(ours)] == [f"{t:.6f}" for t in stamps(shown)]
+        assert [f"{t:.6f}" for t in stamps(ours)] == [f"{t:.6f}" for t in stamps(shown)], \
+            next((pair for pair in zip(ours, shown) if stamps(pair[:1]) != stamps(pair[1:])), (len(stamps(ours)), len(stamps(shown))))
         assert any("from two" in l and l.lstrip().startswith(two) for l in lines), lines
         assert w.run("report", "ours.dat").stdout.decode().count("from one") == 1
         # they are taken out
