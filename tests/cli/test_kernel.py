@@ -25,6 +25,10 @@ def instance(w, name=""):
     folder = f"{TRACING}/instances/{name}"
     os.mkdir(folder)
     try:
+        # it begins with the top buffer's options, of which `blk record` changes these for a while
+        for option, value in (("context-info", "1"), ("bin", "0"), ("overwrite", "1")):
+            if read(folder, "options", option).strip() != value:
+                write(value, folder, "options", option)
         yield name, folder
     finally:
         with contextlib.suppress(FileNotFoundError):

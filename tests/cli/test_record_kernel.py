@@ -179,6 +179,11 @@ def test_kernel_tracer(w):
     """The kernel's tracer in the instance; one that the kernel refuses is refused with its reason
     and the list."""
     tracefs()
+    with kernel_alone():
+        kernel_tracer(w)
+
+
+def kernel_tracer(w):
     before = settings()
     with open(TRACING + "/available_tracers", encoding="ascii") as f:
         tracers = f.read().split()
