@@ -199,22 +199,21 @@ static int wait_client(int fd, int wake_fd)
 
 /*
  * Whether the main thread has ended: it stays as a zombie while the process has other threads.
- * @status: as from waitpid(). See proc(5): the state is the third field of stat, behind a name that
- * may contain any character; the exit status is the last field.
+ * @status: as from waitpid().
  */
 static int main_has_ended(uint32_t *status)
 {
-	char text[1024];
-	long n = thread_list_main("stat", text, sizeof(text)), at;
+	char text[1024], letter;
+	const char *code;
 	uint64_t v;
 
-	for (at = n; at > 0 && text[at - 1] != ')'; at--)
-		;
-	if (at <= 0 || (text[at + 1] != 'Z' && text[at + 1] != 'X'))
+	if (thread_list_main("stat", text, sizeof(text)) <= 0)
 		return 0;
-	for (at = n; at > 0 && text[at - 1] != ' '; at--)
-		;
-	text_decimal(text + at, (size_t)(n - at), &v);
+	letter = *thread_list_stat(text, STAT_STATE);
+	if (letter != 'Z' && letter != 'X')
+		return 0;
+	code = thread_list_stat(text, STAT_EXIT);
+	text_decimal(code, strlen(code), &v);
 	*status = (uint32_t)v;
 	return 1;
 }

@@ -41,23 +41,16 @@ static long head_of(int tid)
 											  : head;
 }
 
-/* Whether a thread is to run and has used no CPU time yet: see proc(5), stat. */
+/* Whether a thread is to run and has used less than a tick of CPU time. */
 static int is_starting(int tid)
 {
-	char text[512], *p;
-	long n = thread_list_read(tid, "stat", text, sizeof(text));
-	int fields = 0;
+	char text[512], state;
 
-	if (n <= 0)
+	if (thread_list_read(tid, "stat", text, sizeof(text)) <= 0)
 		return 0;
-	/* behind the name, which may contain any character, the state is the first field */
-	for (p = text + n; p > text && p[-1] != ')'; p--)
-		;
-	if (p == text || (p[1] != 'R' && p[1] != 'D'))
-		return 0;
-	while (*p && fields < 12)
-		fields += *p++ == ' ';
-	return str_starts(p, "0 0 ");
+	state = *thread_list_stat(text, STAT_STATE);
+	return (state == 'R' || state == 'D') &&
+	       str_starts(thread_list_stat(text, STAT_UTIME), "0 0 ");
 }
 
 /* The same for a thread that may have been made just now. */

@@ -121,16 +121,13 @@ long thread_list_read_in(int folder, int tid, const char *file, char *text, size
 	return read_all((int)fd, text, bytes);
 }
 
-/* The text is `TID (NAME) STATE ...`, and NAME may contain any character. */
 char thread_list_state(int folder, int tid)
 {
-	char text[256], *state = NULL, *p;
-	long n = thread_list_read_in(folder, tid, "stat", text, sizeof(text));
+	char text[256];
+	const char *state;
 
-	if (n <= 0)
+	if (thread_list_read_in(folder, tid, "stat", text, sizeof(text)) <= 0)
 		return 'X';
-	for (p = text; *p; p++)
-		if (*p == ')')
-			state = p + 1;
-	return state && *state == ' ' ? state[1] : 'R';
+	state = thread_list_stat(text, STAT_STATE);
+	return *state ? *state : 'R';
 }

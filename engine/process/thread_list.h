@@ -6,6 +6,7 @@
 #define VESTIGE_PROCESS_THREAD_LIST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * thread_list_each() - call @each with the id of every thread, the caller included, sorted by id. A
@@ -42,6 +43,30 @@ long thread_list_main(const char *file, char *text, size_t bytes);
  * thread of this process has the id.
  */
 long thread_list_read(int tid, const char *file, char *text, size_t bytes);
+
+/*
+ * thread_list_stat() - a field in the text of the file stat. @text: ends with a NUL. @field: its
+ * number in proc(5), STAT_STATE or greater. Return: where it begins in @text; "" if it is not
+ * there.
+ */
+static inline const char *thread_list_stat(const char *text, uint32_t field)
+{
+	const char *at = NULL;
+	uint32_t left = field - 2;
+
+	/* `TID (NAME) STATE ...`, and NAME may contain any character */
+	for (; *text; text++)
+		if (*text == ')')
+			at = text + 1;
+	while (at && *at && left)
+		left -= *at++ == ' ';
+	return at && !left ? at : "";
+}
+
+#define STAT_STATE 3u
+#define STAT_UTIME 14u
+#define STAT_CPU   39u
+#define STAT_EXIT  52u /* the exit status, of a thread that has ended */
 
 /*
  * Open the folder once, for all later calls of this thread, which must have a descriptor table of

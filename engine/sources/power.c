@@ -26,7 +26,6 @@
 
 #define FIRST_KIND     (SCHED_TASKS + 1u + WATCH_MAX)
 #define MAX_CPUS       8192u
-#define FIELD_OF_CPU   37u /* field of /proc/TID/stat, counted from behind the name */
 #define MAX_STAT_BYTES 1024u
 
 _Static_assert(FIRST_KIND + NR_POWER_KINDS <= PERF_MAX_KINDS,
@@ -73,25 +72,22 @@ static void on_switch(const struct sched_call *c)
 
 static struct sched_listener switches = {.call = on_switch};
 
-/* Parse what follows the last `)`: FIELD_OF_CPU numbers; the last is the CPU. */
+/* The CPU on which the thread ran last. */
 static int see_thread(int tid, void *data)
 {
 	char text[MAX_STAT_BYTES];
-	uint32_t fields = 0;
-	uint64_t cpu = 0;
-	long n, i;
+	uint64_t cpu = MAX_CPUS;
+	const char *at;
 
 	(void)data;
 	if (tid == sys_gettid()) /* the agent */
 		return 0;
-	n = thread_list_read(tid, "stat", text, sizeof(text));
-	for (i = n - 1; i >= 0 && text[i] != ')'; i--)
-		;
-	for (; i >= 0 && i < n && fields < FIELD_OF_CPU; i++)
-		fields += text[i] == ' ';
-	if (i >= 0 && i < n)
-		text_decimal(text + i, (size_t)(n - i), &cpu);
-	if (fields == FIELD_OF_CPU && cpu < MAX_CPUS)
+	if (thread_list_read(tid, "stat", text, sizeof(text)) <= 0)
+		return 0;
+	at = thread_list_stat(text, STAT_CPU);
+	if (*at)
+		text_decimal(at, strlen(at), &cpu);
+	if (cpu < MAX_CPUS)
 		see_cpu((uint32_t)cpu);
 	return 0;
 }

@@ -43,15 +43,15 @@ static int read_delay(int tid, uint64_t *waited_ns, uint64_t *nr_runs)
 	return 0;
 }
 
-/* Whether the thread sleeps now: the letter behind its name, which may contain any character. */
+/* Whether the thread sleeps now. */
 static int sleeps(int tid)
 {
-	char text[256];
-	long n = thread_list_read(tid, "stat", text, sizeof(text));
+	char text[256], state;
 
-	while (n > 0 && text[n - 1] != ')')
-		n--;
-	return n > 0 && (text[n + 1] == 'S' || text[n + 1] == 'D');
+	if (thread_list_read(tid, "stat", text, sizeof(text)) <= 0)
+		return 0;
+	state = *thread_list_stat(text, STAT_STATE);
+	return state == 'S' || state == 'D';
 }
 
 void run_delay_begin(struct run_delay *d, int tid)
