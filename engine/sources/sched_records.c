@@ -132,8 +132,8 @@ static void write_switch(const struct perf_record *out, const struct perf_record
 
 /*
  * Whether a thread that came @ns after the last one left is its successor. Another program's thread
- * that ran between them is not seen: it needs two switches. So the limit follows the fastest
- * switches of late, which take longer where perf has more to do.
+ * that ran between them is not seen: it needs two switches. So the limit follows the fastest of the
+ * latest switches. They are slower where perf has more to do.
  */
 static int is_pair(struct cpu_state *c, uint64_t ns)
 {

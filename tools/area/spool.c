@@ -19,8 +19,8 @@
 #include "tools/area/spool_pack.h"
 #include "tools/area/spool_rest.h"
 #include "tools/base/fail.h"
-#include "tools/base/open_regular.h"
 #include "tools/base/note.h"
+#include "tools/base/open_regular.h"
 #include "tools/base/read_at.h"
 #include "tools/reader/reader.h"
 

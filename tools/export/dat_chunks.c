@@ -239,6 +239,7 @@ static void *worker(void *arg)
 static void start_workers(struct chunks *c)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+
 	/* a thread helps on a single CPU, too: it writes while the producer reads */
 	if (nr < 1)
 		nr = 1;
