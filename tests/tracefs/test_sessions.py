@@ -113,6 +113,55 @@ def test_pipe_of_a_server_that_is_late(w):
         assert len({line.split()[0] for line in lines}) == nr + 1
 
 
+def test_pipes_after_exec(w):
+    """A member becomes another program. A reader of trace_pipe gets its calls from before, and an
+    end: of the session and its instance when tracing is switched off, of the member's old files at
+    once."""
+    prog = w.compile("forks", FORKS)
+    p = subprocess.Popen([BIN, "run", "forks", "--", prog], stdin=subprocess.PIPE, cwd=w.dir, stdout=subprocess.PIPE,
+                         env=dict(w.env, VESTIGE_BOOT="ftrace=function ftrace_filter=leaf"))
+    try:
+        expect(p, b"ready")
+        with mounted(w) as m:
+            foo = f"{m}/forks/instances/foo"
+            os.mkdir(foo)
+            assert write(f"{foo}/set_ftrace_filter", "leaf\n") == 0
+            assert write(f"{foo}/current_tracer", "function") == 0
+            send(p, "halt")
+            child, = until(lambda: {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid})
+            until(lambda: state_of(child) == "T")
+            readers = []
+            for at in f"{m}/forks", foo, f"{m}/{child}", f"{m}/{child}/instances/foo":
+                # a record goes to one reader: the member's files are opened when all is taken
+                fd = os.open(f"{at}/trace_pipe", os.O_RDONLY)
+                readers.append((texts := [], threading.Thread(target=take, args=(fd, texts))))
+                readers[-1][1].start()
+                if at in (f"{m}/forks", foo):
+                    until(lambda t=texts: b"".join(t).count(b"leaf <-main") == 3)
+            os.kill(child, signal.SIGCONT)
+            expect(p, b"here")
+            for texts, t in readers[2:]:
+                t.join(60)
+                assert not t.is_alive() and not texts, texts
+            send(p, "call")
+            until(lambda: all(b"".join(texts).count(b"leaf <-main") == 6 for texts, _ in readers[:2]))
+            for at, (texts, t) in zip((f"{m}/forks", foo), readers):
+                assert t.is_alive()
+                assert write(f"{at}/tracing_on", "0") == 0
+                t.join(60)
+                assert not t.is_alive(), texts
+    finally:
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+        w.run("clean")
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        return f.read().rpartition(")")[2].split()[0]
+
+
 def test_raw_pages(w):
     """trace_pipe_raw of each CPU gives each call of each member, also of one that comes later."""
     with session(w, "both", boot="ftrace=function_graph ftrace_filter=leaf,mid") as p, mounted(w) as m:
@@ -188,9 +237,10 @@ def test_instances(w):
         assert failing(os.mkdir, f"{at}/options/x") == failing(os.mkdir, f"{at}/x") == errno.EPERM
 
 
-# For each line a child that calls leaf(1..3) at once, and ends; for `exec` one that becomes `true`,
-# for `stay` one that does not end.
+# For each line a child that calls leaf(1..3) at once, and ends; for `exec` one that becomes a
+# shell, for `halt` one that stops itself before that, for `stay` one that does not end.
 FORKS = r"""
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -207,13 +257,15 @@ int main(void)
 		pid_t child = fork();
 		if (!child) {
 			for (int i = 1; i <= 3; i++) leaf(i);
-			if (!strcmp(line, "exec\n"))
+			if (!strcmp(line, "halt\n"))
+				raise(SIGSTOP);
+			if (strstr("exec\n halt\n", line))
 				execl("/bin/sh", "sh", "-c", "echo here; read x", NULL);
 			if (!strcmp(line, "stay\n"))
 				pause();
 			_exit(0);
 		}
-		if (strcmp(line, "exec\n")) {
+		if (!strstr("exec\n halt\n", line)) {
 			if (strcmp(line, "stay\n"))
 				waitpid(child, NULL, 0);
 			printf("%d\n", child); fflush(stdout);

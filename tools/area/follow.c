@@ -183,16 +183,20 @@ static int make_reader(struct follow *f)
 	return 0;
 }
 
-/* Open the area of a process. Return: its descriptor or -errno with fail() set. */
-static int open_area(const struct followed *what)
+/* Open the area of a process, note its file. Return: the descriptor or -errno with fail() set. */
+static int open_area(struct followed *what)
 {
 	uint64_t bytes;
 	struct stat st;
 	int fd = area_open(AT_FDCWD, what->path, O_RDWR, &bytes);
 
-	if (fd < 0 || !what->ino ||
-	    (!fstat(fd, &st) && st.st_dev == what->dev && st.st_ino == what->ino))
+	if (fd < 0)
 		return fd;
+	if (!fstat(fd, &st) && (!what->ino || (st.st_dev == what->dev && st.st_ino == what->ino))) {
+		what->dev = st.st_dev;
+		what->ino = st.st_ino;
+		return fd;
+	}
 	close(fd);
 	return fail(ESTALE, "%s is another program's by now", what->path);
 }
@@ -211,8 +215,9 @@ int follow_add(struct follow *f, const struct followed *what)
 		return fail(ENOMEM, "out of memory to follow %s", what->path);
 	}
 	m->what = *what;
+	m->what.path = m->path;
 	m->number = f->nr_members;
-	m->fd = open_area(what);
+	m->fd = open_area(&m->what);
 	f->members[f->nr_members++] = m;
 	f->joined = true;
 	return m->fd < 0 ? m->fd : 0;
@@ -395,7 +400,7 @@ static void look_for_the_dead(struct follow *f)
 		struct member *m = f->members[i];
 
 		if (m->meta && !m->dead)
-			m->dead = !m->what.lives(m->what.arg);
+			m->dead = !member_lives(m);
 	}
 }
 
@@ -507,7 +512,7 @@ bool follow_lives(const struct follow *f)
 	for (uint32_t i = 0; i < f->nr_members; i++) {
 		const struct member *m = f->members[i];
 
-		if (m->fd >= 0 && !m->dead && m->what.lives(m->what.arg))
+		if (m->fd >= 0 && !m->dead && member_lives(m))
 			return true;
 	}
 	return false;

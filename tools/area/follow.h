@@ -30,7 +30,7 @@ struct follow;
 struct followed {
 	const char *path; /* copied */
 	dev_t dev;	  /* of its area; after exec() another file has the name */
-	ino_t ino;	  /* 0: any file */
+	ino_t ino;	  /* 0: the file that has the name now */
 	bool (*lives)(const void *arg);
 	const void *arg;
 };
@@ -99,7 +99,7 @@ bool follow_is_full(struct follow *f, unsigned int cpu, uint64_t queued_bytes);
 /* The present buffer_percent of the first process. */
 uint32_t follow_percent(const struct follow *f);
 
-/* Is a process alive? Is one alive with tracing_on? */
+/* Can an area get more records? Can one with tracing_on? */
 bool follow_lives(const struct follow *f);
 bool follow_tracing_on(const struct follow *f);
 

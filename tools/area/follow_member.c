@@ -5,12 +5,26 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/area/area.h"
 #include "tools/base/fail.h"
 
 #define DESC_CHUNK 4096u
+
+bool member_lives(const struct member *m)
+{
+	const char *name = strrchr(m->path, '/');
+	struct stat st;
+
+	if (!m->what.lives(m->what.arg))
+		return false;
+	/* a new program has the old one's instances only if its session makes them anew */
+	if (lstat(m->path, &st))
+		return errno != ENOENT || !name || !strchr(name, AREA_INSTANCE_MARK);
+	return st.st_dev == m->what.dev && st.st_ino == m->what.ino;
+}
 
 struct area_cpu *member_row(const struct member *m, unsigned int cpu)
 {
