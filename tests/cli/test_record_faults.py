@@ -224,6 +224,36 @@ def test_disk_full(w):
     assert b"status 134" in p.stdout, p
 
 
+TWO = """
+#include <pthread.h>
+volatile long sum;
+__attribute__((noipa)) static void leaf(long i) { sum += i; }
+__attribute__((noipa)) static void mid(long i) { leaf(i); leaf(i + 1); }
+static void *go(void *arg) { for (long i = 0; i < 300000; i++) mid(i); return arg; }
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, go, 0);
+	go(0);
+	return pthread_join(t, 0);
+}
+"""
+
+
+def test_convert_on_a_disk_with_room_for_the_output(w):
+    """The output's chunks wait in files beside it for their places. They take no room of their own
+    there: a disk that has room for the output is large enough."""
+    prog, disk = w.compile("two", TWO, "-O2", "-pthread", "-fpatchable-function-entry=6"), w.path("disk")
+    w.run("record", "-q", "--native", "-p", "function_graph", "-o", "two.vestige", prog)
+    w.run("convert", "-q", "two.vestige", "two.dat")
+    size = os.path.getsize(w.path("two.dat"))
+    os.mkdir(disk)
+    for part, want in (11, 0), (8, 1):
+        p = own_mounts(f"mount -t tmpfs -o size={size * part // 10} none {disk} && "
+                       f"{BIN} convert -q {w.path('two.vestige')} {disk}/two.dat", env=w.env)
+        assert p.returncode == want and (b"No space left" in p.stderr) == bool(want), (size, part, p)
+
+
 def spinning(w, *flags):
     p = subprocess.Popen([BIN, "record", "-q", *flags, w.prog, "spin"], cwd=w.dir, env=w.env,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,

@@ -25,11 +25,15 @@ int move_bytes(int from, uint64_t bytes, FILE *to, bool free)
 		if (fwrite(part, 1, want, to) != want || (free && fflush(to)))
 			return errno ? -errno : -EIO;
 		if (free)
-			fallocate(from, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)done,
-				  (off_t)want);
+			free_room(from, done, want);
 		done += want;
 	}
 	return 0;
+}
+
+bool free_room(int fd, uint64_t at, uint64_t bytes)
+{
+	return !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
 }
 
 bool move_bytes_frees(int fd)
@@ -37,7 +41,7 @@ bool move_bytes_frees(int fd)
 	off_t end = lseek(fd, 0, SEEK_END);
 
 	/* behind its end, where there is nothing to lose */
-	return end >= 0 && !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end, 1);
+	return end >= 0 && free_room(fd, (uint64_t)end, 1);
 }
 
 int stream_error(FILE *f)

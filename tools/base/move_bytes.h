@@ -20,6 +20,12 @@
  */
 int move_bytes(int from, uint64_t bytes, FILE *to, bool free);
 
+/*
+ * free_room() - free the room of a part of a file on the disk; its size stays, and the part reads
+ * as zero. Return: whether the filesystem can do that.
+ */
+bool free_room(int fd, uint64_t at, uint64_t bytes);
+
 /* Can the filesystem of @fd, a writable file, free a part of a file? */
 bool move_bytes_frees(int fd);
 

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* See dat_copy.h. Tests: tests/unit/test_dat_graph.c. */
+/*
+ * See dat_copy.h. The room of what was copied is freed at once, so that both files together need
+ * the room of one on the disk. Tests: tests/unit/test_dat_graph.c, tests/cli/test_record_faults.py.
+ */
 #include "tools/export/dat_copy.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "tools/base/array.h"
+#include "tools/base/move_bytes.h"
 #include "tools/base/read_at.h"
 #include "tools/base/signals.h"
 #include "tools/export/dat_file.h"
@@ -25,7 +30,8 @@ struct dat_copy {
 	size_t nr, room;
 	pthread_t thread;
 	bool running;
-	int err; /* -errno of the first failure */
+	atomic_bool stop; /* the copy is not wanted any more */
+	int err;	  /* -errno of the first failure */
 };
 
 struct dat_copy *dat_copy_new(int from)
@@ -59,9 +65,13 @@ static int copy_row(const struct dat_copy *c, const struct row *row, unsigned ch
 		uint64_t left = row->bytes - done;
 		size_t n = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
 
+		if (atomic_load(&c->stop))
+			return -EINTR;
 		ret = read_at(c->from, buf, n, row->from + done);
 		if (!ret)
 			ret = dat_file_pwrite(c->to, buf, n, row->at + done);
+		if (!ret)
+			free_room(c->from, row->from + done, n);
 	}
 	return ret;
 }
@@ -75,6 +85,8 @@ static void *copy(void *arg)
 	for (size_t i = 0; i < c->nr && !c->err; i++)
 		c->err = copy_row(c, &c->rows[i], buf);
 	free(buf);
+	close(c->from);
+	c->from = -1;
 	return NULL;
 }
 
@@ -96,8 +108,16 @@ int dat_copy_end(struct dat_copy *c)
 	if (c->running)
 		pthread_join(c->thread, NULL);
 	ret = c->err;
-	close(c->from);
+	if (c->from >= 0)
+		close(c->from);
 	free(c->rows);
 	free(c);
 	return ret;
+}
+
+void dat_copy_drop(struct dat_copy *c)
+{
+	if (c)
+		atomic_store(&c->stop, true);
+	dat_copy_end(c);
 }

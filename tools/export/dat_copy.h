@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of bytes that are copied from one file to another, by a thread beside the caller's own work.
+ * Rows of bytes that are moved from one file to another, by a thread beside the caller's own work.
  */
 #ifndef VESTIGE_TOOLS_DAT_COPY_H
 #define VESTIGE_TOOLS_DAT_COPY_H
@@ -32,5 +32,8 @@ void dat_copy_begin(struct dat_copy *c, int to);
  * fail().
  */
 int dat_copy_end(struct dat_copy *c);
+
+/* dat_copy_drop() - stop copying soon, and free @c: the output is not wanted. @c: or NULL. */
+void dat_copy_drop(struct dat_copy *c);
 
 #endif

@@ -340,7 +340,7 @@ void dat_graph_free(struct dat_graph *g)
 	if (!g)
 		return;
 	drop_output(g);
-	dat_copy_end(g->copy);
+	dat_copy_drop(g->copy);
 	free(g);
 }
 

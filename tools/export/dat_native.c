@@ -21,6 +21,7 @@
 #include "tools/area/page_pack.h"
 #include "tools/base/fail.h"
 #include "tools/base/signals.h"
+#include "tools/base/two_cpus.h"
 #include "tools/export/dat_chunks.h"
 #include "tools/export/dat_copy.h"
 
@@ -116,7 +117,8 @@ struct dat_native *dat_native_begin(const struct dat_file *file, struct reader *
 	const struct pages *p = pages_of_reader(r);
 	struct dat_native *n;
 
-	if (!p || pages_nr_refs(p) < MIN_PAGES)
+	/* on one CPU the pages would only be written twice */
+	if (!p || pages_nr_refs(p) < MIN_PAGES || !has_two_cpus())
 		return NULL;
 	n = calloc(1, sizeof(*n));
 	if (!n)

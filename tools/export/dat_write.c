@@ -632,7 +632,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	else if (!ret)
 		ret = write_all(&w);
 	if (ret)
-		dat_copy_end(w.copy);
+		dat_copy_drop(w.copy);
 	else
 		ret = end_copy(&w);
 	if (ret)

@@ -8,7 +8,6 @@
 #include "tools/text/view_tree.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "tools/analysis/runs.h"
 #include "tools/area/pages.h"
 #include "tools/base/signals.h"
+#include "tools/base/two_cpus.h"
 
 /* The later half. */
 struct later {
@@ -64,14 +64,6 @@ static void drop(struct later *l, struct reader *r)
 		pages_part_drop(r);
 	}
 	l->r = NULL;
-}
-
-static bool has_two_cpus(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	return !sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) > 1;
 }
 
 /*
