@@ -24,12 +24,13 @@
 
 #define WORDS	 256u		      /* words of struct pthread that are searched */
 #define MAX_HEAD 4096		      /* greatest offset of the robust list's head in it */
-#define START_NS UINT64_C(2000000000) /* longest wait for a thread's first instructions */
+#define START_NS UINT64_C(2000000000) /* longest wait for all threads' first instructions */
 #define PAUSE_NS 200000
 
 struct unseen {
 	uint32_t slot, flag, tid; /* offsets in struct pthread */
 	long head;
+	uint64_t until;	   /* of the wait for threads that are new */
 	uint64_t words[2]; /* the slot's words */
 };
 
@@ -53,10 +54,9 @@ static int is_starting(int tid)
 	       str_starts(thread_list_stat(text, STAT_UTIME), "0 0 ");
 }
 
-/* The same for a thread that may have been made just now. */
-static long head_of_new(int tid)
+/* The same for a thread that may have been made just now; waits for it until @until at most. */
+static long head_of_new(int tid, uint64_t until)
 {
-	const uint64_t until = sys_now_ns() + START_NS;
 	long head;
 
 	while (!(head = head_of(tid)) && is_starting(tid) && sys_now_ns() < until)
@@ -108,7 +108,7 @@ static int compare(struct unseen *u, const uint64_t *before, const uint64_t *aft
 static int mark(int tid, void *data)
 {
 	struct unseen *u = data;
-	long head = head_of_new(tid);
+	long head = head_of_new(tid, u->until);
 	uint64_t at = (uint64_t)(head - u->head);
 	uint8_t yes = 1;
 	int own = 0;
@@ -126,6 +126,7 @@ struct stacks {
 	 */
 	uint32_t at;
 	long head;
+	uint64_t until;
 	void (*known)(uint64_t lo, uint64_t bytes);
 };
 
@@ -155,7 +156,7 @@ static int find_stack_words(struct stacks *s)
 static int report_stack(int tid, void *data)
 {
 	const struct stacks *s = data;
-	long head = head_of_new(tid);
+	long head = head_of_new(tid, s->until);
 	uint64_t at = (uint64_t)(head - s->head), words[3];
 
 	/* the main thread's stack is not libc's, and its words are 0 */
@@ -172,6 +173,7 @@ int threads_unseen_stacks(void (*known)(uint64_t lo, uint64_t bytes))
 
 	if (s.head < 0 || s.head > MAX_HEAD || !find_stack_words(&s))
 		return -ENOTSUP;
+	s.until = sys_now_ns() + START_NS;
 	return thread_list_each(report_stack, &s);
 }
 
@@ -186,5 +188,6 @@ int threads_unseen_mark(pthread_key_t key, const void *value, uint32_t tid_offse
 	memcpy(after, self, sizeof(after));
 	if (!tid_offset || u.head < 0 || u.head > MAX_HEAD || !compare(&u, before, after, value))
 		return -ENOTSUP;
+	u.until = sys_now_ns() + START_NS;
 	return thread_list_each(mark, &u);
 }

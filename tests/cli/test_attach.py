@@ -132,7 +132,8 @@ static int newest(void)
 
 	while (d && (e = readdir(d)))
 		tid = atoi(e->d_name) > tid ? atoi(e->d_name) : tid;
-	closedir(d);
+	if (d)
+		closedir(d);
 	return tid;
 }
 static void run_on(int pid, int cpu, int policy)
@@ -145,7 +146,10 @@ static void run_on(int pid, int cpu, int policy)
 	if (sched_setscheduler(pid, policy, &p) || sched_setaffinity(pid, sizeof(set), &set))
 		perror("run_on");
 }
-/* A thread that gets no CPU time for half a second from its first instruction on. */
+/*
+ * A thread that gets no CPU time for 0.9 s before its first instruction: long enough for an attach,
+ * and shorter than the 0.95 s of each second that the kernel leaves to SCHED_FIFO.
+ */
 static int is_born(int cpu, int busy, pthread_t waits)
 {
 	int end[2], pid = pipe(end) ? -1 : fork();
@@ -153,7 +157,7 @@ static int is_born(int cpu, int busy, pthread_t waits)
 	char c;
 
 	if (!pid) {
-		double until = now() + 0.5;
+		double until = now() + 0.9;
 
 		run_on(0, busy, SCHED_FIFO);
 		if (write(end[1], "x", 1) == 1)
