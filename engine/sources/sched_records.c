@@ -26,6 +26,8 @@
 #define LATE_NS		2000000u /* a later thread on the same CPU is not ours */
 #define PAIR_NS		10000u	 /* longest time between a thread's leave and its successor */
 #define PAIR_TIMES	2	 /* the same, as a multiple of the usual time */
+#define FIRST_PAIR_NS	2500u	 /* the usual time of a switch, while none was seen */
+#define LEAST_PAIR_NS	500u	 /* a shorter time is no switch, but an error of the stamps */
 #define DOUBLE_NS	1000u	 /* longest time between two records of one event */
 #define REFILTERED_NS	20000u	 /* as DOUBLE_NS, for the old and the new filters */
 #define TASK_REPORT_MAX 0x100	 /* prev_state of a thread that is still runnable */
@@ -139,8 +141,10 @@ static int is_pair(struct cpu_state *c, uint64_t ns)
 {
 	if (ns > PAIR_NS)
 		return 0;
-	if (!c->pair_ns || ns < c->pair_ns)
-		c->pair_ns = (uint32_t)ns;
+	if (!c->pair_ns)
+		c->pair_ns = FIRST_PAIR_NS;
+	if (ns < c->pair_ns)
+		c->pair_ns = ns > LEAST_PAIR_NS ? (uint32_t)ns : LEAST_PAIR_NS;
 	else
 		c->pair_ns += c->pair_ns / 64 + 1;
 	return ns <= PAIR_TIMES * c->pair_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that wakes each 45 us and sleeps again at once, until its input ends.
+ * A process that wakes every 45 us and sleeps again at once, until its input ends.
  */
 #include <poll.h>
 #include <sys/prctl.h>
