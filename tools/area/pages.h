@@ -60,7 +60,7 @@ struct pages_source {
 	int (*calls)(void *arg, const struct page_ref *ref, struct page_calls *out);
 	void (*close)(void *arg);
 	void *arg;
-	/* pages_can_part(): make another @arg for fetch in another thread; free it */
+	/* pages_can_part(): make another @arg for fetch and calls in another thread; free it */
 	void *(*part)(void *arg);
 	void (*part_close)(void *part);
 	/* As printks_add_new(), for the area of @member. NULL: formats do not change. */
@@ -208,8 +208,8 @@ int pages_refresh(struct pages *p);
 /*
  * pages_can_part() - declare that more threads may read the source. To be called before
  * pages_finish().
- * @part: returns another @arg for pages_source.fetch; NULL: it cannot, or memory is short. @close:
- * frees that.
+ * @part: returns another @arg for pages_source.fetch and .calls; NULL: it cannot, or memory is
+ * short. @close: frees that.
  */
 void pages_can_part(struct pages *p, void *(*part)(void *arg), void (*close)(void *part));
 
