@@ -381,12 +381,13 @@ static int patchable_urgent(struct object *o)
  * flag. Its table would be complete, as it is linked without --gc-sections. To look at each of its
  * functions would read most of its text, at each exec.
  */
-static int is_plain_libc(const struct object *o, const struct elf_file *f)
+static int is_plain_libc(const struct object *o)
 {
-	return !libc_is_static && f->map && libc_owns((const void *)object_row(o)->lo) &&
-	       elf_file_section(f, ".text") &&
-	       !elf_file_section(f, "__patchable_function_entries") &&
-	       !elf_file_section(f, "__mcount_loc");
+	static const char *const names[] = {".text", "__patchable_function_entries",
+					    "__mcount_loc"};
+
+	return !libc_is_static && libc_owns((const void *)object_row(o)->lo) &&
+	       elf_file_names(o, names, ARRAY_SIZE(names)) == 1;
 }
 
 static int patchable_scan(struct object *o)
@@ -395,7 +396,7 @@ static int patchable_scan(struct object *o)
 	struct scan s = {.o = o, .counting = 1};
 	struct redirect *redirects = NULL;
 	struct elf_file f;
-	int err, calls;
+	int err, calls, plain;
 	uint32_t i;
 
 	find_segments(&s);
@@ -404,14 +405,17 @@ static int patchable_scan(struct object *o)
 		s.own_lo -= object_row(o)->bias;
 		s.own_hi -= object_row(o)->bias;
 	}
+	calls = callees_maybe(o) && callees_find(&s.callees, o);
+	plain = !calls && is_plain_libc(o);
+	if (plain && !redirect_is_wanted(o))
+		return 0;
 	err = elf_file_open(&f, o);
 	if (err == -ENOMEM)
 		return err;
 	if (err)
 		area_status("symbols not read", o->path, err);
 	err = 0;
-	calls = callees_maybe(o) && callees_find(&s.callees, o);
-	if (calls || !is_plain_libc(o, &f))
+	if (!plain)
 		note_all(&s, &f);
 	object_row(o)->nr_starts = s.nr_starts;
 	if (calls || s.nr_hits) {

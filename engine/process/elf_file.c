@@ -12,6 +12,9 @@
 #include "engine/base/mem.h"
 #include "engine/process/object.h"
 
+#define FEW_SECTIONS 96u
+#define FEW_BYTES    2048u
+
 static int range_ok(const struct elf_file *f, uint64_t offset, uint64_t bytes)
 {
 	return offset <= f->bytes && bytes <= f->bytes - offset;
@@ -101,6 +104,67 @@ const ElfW(Shdr) * elf_file_section(const struct elf_file *f, const char *name)
 			return &f->sections[i];
 	}
 	return NULL;
+}
+
+/* As elf_file_names(), for a file of any size. */
+static int names_in_map(const struct object *o, const char *const *names, uint32_t nr)
+{
+	struct elf_file f;
+	int found = elf_file_open(&f, o);
+	uint32_t i;
+
+	if (found)
+		return found;
+	for (i = 0; i < nr; i++)
+		found |= !!elf_file_section(&f, names[i]) << i;
+	elf_file_close(&f);
+	return found;
+}
+
+/* As elf_file_names(), of the file with the header @e. -E2BIG: it has too many sections. */
+static int names_of(int fd, const ElfW(Ehdr) * e, const char *const *names, uint32_t nr)
+{
+	ElfW(Shdr) sections[FEW_SECTIONS];
+	const ElfW(Shdr) * texts;
+	const long bytes = (long)(e->e_shnum * sizeof(*sections));
+	char text[FEW_BYTES];
+	uint32_t i, k;
+	int found = 0;
+
+	if (e->e_shentsize != sizeof(*sections) || e->e_shnum > FEW_SECTIONS ||
+	    e->e_shstrndx >= e->e_shnum)
+		return -E2BIG;
+	texts = &sections[e->e_shstrndx];
+	if (sys_pread(fd, sections, (size_t)bytes, e->e_shoff) != bytes ||
+	    texts->sh_type == SHT_NOBITS || texts->sh_size >= sizeof(text) ||
+	    sys_pread(fd, text, texts->sh_size, texts->sh_offset) != (long)texts->sh_size)
+		return -E2BIG;
+	text[texts->sh_size] = 0;
+	for (i = 1; i < e->e_shnum; i++)
+		for (k = 0; k < nr && sections[i].sh_name < texts->sh_size; k++)
+			found |= str_equal(text + sections[i].sh_name, names[k]) << k;
+	return found;
+}
+
+int elf_file_names(const struct object *o, const char *const *names, uint32_t nr)
+{
+	union {
+		ElfW(Ehdr) e;
+		uint8_t bytes[FEW_BYTES];
+	} head;
+	struct elf_file f = {.map = head.bytes};
+	int fd = object_open(o), found;
+	long n;
+
+	if (fd < 0)
+		return fd;
+	n = sys_pread(fd, head.bytes, sizeof(head), 0);
+	f.bytes = n > 0 ? (size_t)n : 0;
+	found = check_headers(&f, o);
+	if (!found)
+		found = names_of(fd, &head.e, names, nr);
+	sys_close(fd);
+	return found == -E2BIG ? names_in_map(o, names, nr) : found;
 }
 
 static int symbols_of(const struct elf_file *f, const ElfW(Shdr) * s, int data,

@@ -32,6 +32,13 @@ void elf_file_close(struct elf_file *f);
 const ElfW(Shdr) * elf_file_section(const struct elf_file *f, const char *name);
 
 /*
+ * elf_file_names() - which of @names are sections of an object's file. Reads the headers alone, if
+ * they are of the usual size, which is faster than a map. @nr: names, at most 31.
+ * Return: a bit for each of the names that there is; -errno as elf_file_open().
+ */
+int elf_file_names(const struct object *o, const char *const *names, uint32_t nr);
+
+/*
  * elf_file_symbols() - call @each for each defined function symbol of .symtab and .dynsym. @value:
  * its address, without the bias. @name: valid during the call. Stops when @each returns non-zero,
  * and returns that.
