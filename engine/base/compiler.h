@@ -16,6 +16,12 @@
  */
 #define VESTIGE_INTERPOSED __attribute__((visibility("default"), weak))
 
+/*
+ * A large array of zeros that no start touches as a whole. It is behind the small variables (see
+ * big_zeros.ld), which share a few pages then: each page that is touched costs an exec 1 us.
+ */
+#define BIG_ZEROS __attribute__((section(".bss.big")))
+
 #define min_of(a, b)                                                                               \
 	({                                                                                         \
 		__typeof__(a) min_a = (a);                                                         \

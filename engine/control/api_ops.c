@@ -21,7 +21,7 @@ struct program_ops {
 static struct callback {
 	struct call_ops ops; /* its arg: the program's structure; NULL: the row is free */
 	struct function_set filter, notrace;
-} callbacks[64];
+} callbacks[64] BIG_ZEROS;
 
 static struct callback *find(void *program)
 {

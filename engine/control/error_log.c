@@ -9,6 +9,7 @@
  */
 #include "engine/control/error_log.h"
 
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
 #include "engine/ring/ring.h"
@@ -21,7 +22,7 @@ static struct entry {
 	const char *error;
 	uint32_t bytes, position;
 	char command[ERROR_LOG_COMMAND];
-} entries[NR_ENTRIES];
+} entries[NR_ENTRIES] BIG_ZEROS;
 static uint32_t nr_added; /* errors since it was emptied */
 
 void error_log_add(const char *location, const char *error, const char *command, size_t n,

@@ -18,6 +18,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
 #include "engine/core/function.h"
@@ -51,7 +52,7 @@ static struct {
 	struct seen_thread threads[MAX_THREADS];
 	struct call_count counts[MAX_COUNTS];
 	uint64_t page[PAGE_BYTES / 8]; /* a copy of a page */
-} at;
+} at BIG_ZEROS;
 
 static uint32_t is_on;
 static uint64_t budget = 5; /* percent */

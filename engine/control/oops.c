@@ -51,7 +51,7 @@ static int busy;     /* one oops at a time */
 static oops_callback *callback;
 static void *callback_arg;
 
-static struct oops_name names[AREA_OOPS_FRAMES + 1];
+static struct oops_name names[AREA_OOPS_FRAMES + 1] BIG_ZEROS;
 
 static int in_text(uint64_t ip)
 {

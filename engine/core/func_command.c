@@ -46,7 +46,7 @@ struct group {
 	uint32_t nr_ids;
 };
 
-static struct group groups[64];
+static struct group groups[64] BIG_ZEROS;
 static uint64_t last_order;
 
 /* For the commands on an instance: whether its recording is off. */

@@ -46,7 +46,7 @@ static struct trace {
 	int tid;
 	uint32_t nr;
 	struct frame at[AREA_STACK_FRAMES];
-} last, now;
+} last BIG_ZEROS, now BIG_ZEROS;
 
 struct walk {
 	uint64_t sp;	/* where it begins; frames below are the engine's */

@@ -22,7 +22,7 @@ struct syscalls_user syscalls_user;
 const struct syscalls_changer *syscalls_changer;
 
 static const struct syscalls_hook *hook;
-static uint32_t wanted[SYSCALLS_MAX];
+static uint32_t wanted[SYSCALLS_MAX] BIG_ZEROS;
 static uint32_t wanted_all;
 static uint32_t nr_wanted;
 

@@ -71,7 +71,7 @@ static int get_tid(void)
  * program's malloc may be traced, and must see only the program's calls.
  */
 #define NR_STARTS 1024u
-static struct start starts[NR_STARTS];
+static struct start starts[NR_STARTS] BIG_ZEROS;
 static uint8_t start_used[NR_STARTS];
 
 static void leave(void)

@@ -52,7 +52,7 @@ struct bprint_format {
 	struct arg args[MAX_ARGS];
 };
 
-static struct bprint_format formats[NR_FORMATS];
+static struct bprint_format formats[NR_FORMATS] BIG_ZEROS;
 static uint32_t nr_formats;
 static uint16_t buckets[NR_BUCKETS];
 static const struct bprint_format unfit;

@@ -37,7 +37,7 @@ struct kept {
 	uint64_t copy_bytes;
 };
 
-static struct kept kept[RING_MAX]; /* indexed by the instance's index */
+static struct kept kept[RING_MAX] BIG_ZEROS; /* indexed by the instance's index */
 
 static uint64_t bytes_of(const struct kept *k, uint32_t i)
 {

@@ -28,7 +28,7 @@
 static struct {
 	uint64_t key; /* address of the instruction ^ rule */
 	uint64_t rule;
-} cache[CACHE_ROWS];
+} cache[CACHE_ROWS] BIG_ZEROS;
 static uint32_t generation;
 
 /* A rule while it is computed. */

@@ -9,6 +9,7 @@
 #include "engine/ring/proxy.h"
 
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/ring/pool.h"
 #include "engine/ring/task.h"
@@ -25,7 +26,7 @@ struct open_page {
 
 __thread const struct ring_as *ring_as __attribute__((tls_model("initial-exec")));
 
-static struct open_page open_pages[NR_OPEN];
+static struct open_page open_pages[NR_OPEN] BIG_ZEROS;
 static uint32_t any_open;      /* a page was open since the start or fork */
 static struct ring_ctl no_ctl; /* for ring_end_writer(): no nesting here */
 

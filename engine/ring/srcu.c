@@ -21,6 +21,7 @@
 
 #include "engine/arch/sys.h"
 #include "engine/base/clock_ns.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 
 #define STORED_BY_NS UINT64_C(1000000)
@@ -29,7 +30,7 @@
 #define FIRST_NAP_NS UINT64_C(20000)
 #define LAST_NAP_NS  UINT64_C(2000000)
 
-static struct srcu_thread threads[SRCU_MAX_THREADS];
+static struct srcu_thread threads[SRCU_MAX_THREADS] BIG_ZEROS;
 static uint32_t nr_used; /* records below it have been used once */
 static uint32_t hint;
 

@@ -6,6 +6,7 @@
  */
 #include "engine/ring/task.h"
 
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 
 #define MAX_ELSEWHERE 64u
@@ -14,7 +15,7 @@ static struct {
 	const struct area_task *tasks; /* the ring's table for which the rows below are */
 	uint32_t nr;		       /* rows that were added */
 	uint32_t row[MAX_ELSEWHERE];
-} elsewhere[RING_MAX];
+} elsewhere[RING_MAX] BIG_ZEROS;
 
 /* Whether the thread is in the table; a thread of another process also with that name. */
 static int is_known(const struct ring *r, int tid, int tgid, const char *comm)

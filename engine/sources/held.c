@@ -38,7 +38,7 @@ static struct {
 	uint32_t taken;
 	int32_t tid;
 	char comm[16];
-} waiters[MAX_WAITERS];
+} waiters[MAX_WAITERS] BIG_ZEROS;
 static uint32_t nr_waiting;
 
 static inline void renew(void)

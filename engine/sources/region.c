@@ -23,6 +23,7 @@
 #include "arch_access.h"
 #include "arch_context.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
@@ -42,7 +43,7 @@ enum {
 	REGION_GONE, /* the program changed the mapping */
 };
 
-static struct region regions[REGION_MAX];
+static struct region regions[REGION_MAX] BIG_ZEROS;
 static uint32_t users; /* handlers that use an alias now */
 static int taken;
 

@@ -45,7 +45,7 @@ static struct {
 static struct {
 	int flags;
 	sigset_t mask;
-} own_default[NSIG];
+} own_default[NSIG] BIG_ZEROS;
 /* NULL: signals_fatal() was never called */
 static void (*fatal)(int sig, siginfo_t *info, void *context);
 static uint64_t fatal_signals; /* a bit for each signal; 0: none now */

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/process/area.h"
@@ -17,7 +18,7 @@
 #define NR_ROWS	 256u
 #define STALE_NS 100000000u
 
-static struct sched_task cache[NR_ROWS];
+static struct sched_task cache[NR_ROWS] BIG_ZEROS;
 
 /*
  * A thread's priority in the kernel's numbers: 0 to 98 are real-time, 120 is nice 0, -1 is a

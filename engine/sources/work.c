@@ -11,6 +11,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/ring/ring.h"
@@ -34,7 +35,7 @@ struct pool {
 };
 
 static struct item *items; /* SLOTS of them; NULL: never needed yet */
-static struct pool pools[WORK_POOLS];
+static struct pool pools[WORK_POOLS] BIG_ZEROS;
 static uint64_t unknown;
 
 static int claim(uint64_t *state, uint64_t from)

@@ -37,7 +37,7 @@ static struct {
 	struct g_pool *pool; /* NULL: a free row */
 	g_func *func;	     /* the pool's own function */
 	uint32_t name;
-} g_pools[PER_PAGE];
+} g_pools[PER_PAGE] BIG_ZEROS;
 static uint8_t *code;
 static uint32_t uv_pool;
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/hash.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
@@ -26,11 +27,11 @@ struct counts {
 	uint64_t waits, wait_sum, wait_max; /* ns, of the items whose wait is known */
 };
 
-static struct counts pools[WORK_POOLS];
+static struct counts pools[WORK_POOLS] BIG_ZEROS;
 static struct {
 	uint64_t who; /* pool + 1, and the thread's id in the upper half; 0: free */
 	struct counts counts;
-} threads[THREADS];
+} threads[THREADS] BIG_ZEROS;
 static uint32_t counted;   /* 1: the tables below are not empty */
 static uint64_t uncounted; /* items of threads for which there was no row */
 

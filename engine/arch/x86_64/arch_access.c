@@ -44,7 +44,7 @@
 
 enum { COPY_EMPTY, COPY_WRITING, COPY_READY };
 static uint8_t *copies;
-static uint8_t copy_states[NR_COPIES];
+static uint8_t copy_states[NR_COPIES] BIG_ZEROS;
 
 /* The registers in ucontext, by their numbers in instructions. */
 static const uint8_t context_reg[NR_REGS] = {

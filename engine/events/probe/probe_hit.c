@@ -14,6 +14,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
 #include "engine/core/function.h"
@@ -30,7 +31,7 @@ struct way {
 	struct function_set set;
 };
 
-static struct way entries, returns;
+static struct way entries BIG_ZEROS, returns BIG_ZEROS;
 
 /* Measure the strings. Return: the size of the record with them. */
 static uint32_t measure(const struct probe *p, struct fetch_regs *regs,

@@ -12,6 +12,7 @@
 #include "arch_barrier.h"
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
 #include "engine/core/ops.h"
@@ -23,8 +24,8 @@
 #include "engine/hook/graph/graph_stack.h"
 #include "engine/ring/ring_write.h"
 
-struct graph_target graph_table[GRAPH_STUBS];
-uint8_t graph_flags[GRAPH_STUBS];
+struct graph_target graph_table[GRAPH_STUBS] BIG_ZEROS;
+uint8_t graph_flags[GRAPH_STUBS] BIG_ZEROS;
 
 /* Pointers and values that graph.S reads. */
 void (*graph_enter_to)(void) = graph_enter_xadd_lsl;
@@ -35,7 +36,8 @@ uint32_t graph_filters;
 
 static uint32_t nr_taken; /* stubs below it have been taken once */
 static uint32_t nr_free;
-static uint32_t next_free[GRAPH_STUBS]; /* list of stubs that were given back, by index + 1 */
+/* the list of stubs that were given back, by index + 1 */
+static uint32_t next_free[GRAPH_STUBS] BIG_ZEROS;
 static uint32_t first_free;
 
 #define VARIANT(way)                                                                               \

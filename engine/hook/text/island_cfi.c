@@ -11,6 +11,7 @@
 
 #include "arch_barrier.h"
 #include "arch_frame.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/process/libc.h"
 #include "engine/process/object.h"
@@ -42,7 +43,7 @@ _Static_assert(sizeof(struct rows) <= ISLAND_ROWS_BYTES, "the rows fit");
 static struct list_entry {
 	uint64_t lo, hi;
 	const void *rows;
-} list[OBJECT_MAX];
+} list[OBJECT_MAX] BIG_ZEROS;
 static uint32_t nr_list;
 
 const void *island_cfi_find(uint64_t pc, uint64_t *lo, uint64_t *hi)

@@ -24,6 +24,7 @@
 
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/sort.h"
 #include "engine/core/function.h"
@@ -38,7 +39,7 @@
 #define NR_CHAINS 256u
 #define REACH	  UINT64_C(0x7fff0000)
 
-static struct text_place *places[NR_CHAINS];
+static struct text_place *places[NR_CHAINS] BIG_ZEROS;
 static const struct text_windows *windows;
 
 static struct text_place **chain_of(uint64_t address)
