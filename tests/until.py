@@ -18,3 +18,10 @@ def until(condition, what="waited too long", seconds=120, step=0.01):
     value = comes(condition, seconds, step)
     assert value, what() if callable(what) else what
     return value
+
+
+def joined(thread, seconds=120):
+    """Wait for the end of a thread that has to end. One that does not end fails the test now, and
+    not when the test's time is over."""
+    thread.join(seconds)
+    assert not thread.is_alive(), "a thread does not end"

@@ -18,7 +18,7 @@ import traceback
 
 sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests")
 from compiled import compiled, nm   # noqa: E402, F401
-from until import until   # noqa: E402
+from until import joined, until   # noqa: E402, F401
 
 BIN = os.environ["VESTIGE_BIN"]
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"

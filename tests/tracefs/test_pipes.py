@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 
-from mount_test import Skip, drain, main, mounted, nonblock, read, steps, sub_buffer_events, until, untimed, write
+from mount_test import Skip, drain, joined, main, mounted, nonblock, read, steps, sub_buffer_events, until, untimed, write
 
 
 def test_reading_consumes(w):
@@ -126,7 +126,7 @@ def test_each_record_once_while_it_runs(w):
                 p.call(1000)
             until(lambda: b"".join(texts).count(b" <-") >= 300000 or b"LOST" in b"".join(texts))
             write(f"{at}/tracing_on", "0")
-            t.join()
+            joined(t)
             lines = b"".join(texts).decode().splitlines()
             assert len(lines) == 300000, (boot, len(lines))
             assert sum(" leaf <-mid" in line for line in lines) == 200000
@@ -314,7 +314,7 @@ def test_when_the_process_ends(w):
         p.call(5)
         p.p.kill()
         p.p.wait()
-        t.join()
+        joined(t)
         assert b"".join(texts).count(b"leaf <-mid") == 10
 
 

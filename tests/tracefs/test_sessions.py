@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 
-from mount_test import (BIN, main, mounted, need, nonblock, read, sub_buffer_events, until, write)
+from mount_test import (BIN, joined, main, mounted, need, nonblock, read, sub_buffer_events, until, write)
 from session_test import NEST, child_of, expect, failing, session, send, take
 
 
@@ -66,7 +66,7 @@ def test_pipe_in_order_of_time(w):
         expect(p, b"500")
         until(lambda: b"".join(texts).count(b" <-") >= 3 * 41500)
         assert write(f"{at}/tracing_on", "0") == 0
-        t.join()
+        joined(t)
         lines = b"".join(texts).decode().splitlines()
         by_pid = collections.Counter(int(line.split()[0].rsplit("-", 1)[1]) for line in lines)
         assert by_pid == {p.pid: 3 * 20500, child: 3 * 20000, third: 3 * 1000}, by_pid
@@ -106,7 +106,7 @@ def test_pipe_of_a_server_that_is_late(w):
             os.kill(server, signal.SIGCONT)
             until(lambda n=n: b"".join(texts).count(b" <-") == 3 * 80 * (n + 1))
         assert write(f"{at}/tracing_on", "0") == 0
-        t.join()
+        joined(t)
         lines = b"".join(texts).decode().splitlines()
         stamps = [line.split()[3] for line in lines]
         assert stamps == sorted(stamps, key=lambda s: float(s[:-1]))
@@ -141,15 +141,14 @@ def test_pipes_after_exec(w):
             os.kill(child, signal.SIGCONT)
             expect(p, b"here")
             for texts, t in readers[2:]:
-                t.join(60)
-                assert not t.is_alive() and not texts, texts
+                joined(t)
+                assert not texts, texts
             send(p, "call")
             until(lambda: all(b"".join(texts).count(b"leaf <-main") == 6 for texts, _ in readers[:2]))
             for at, (texts, t) in zip((f"{m}/forks", foo), readers):
                 assert t.is_alive()
                 assert write(f"{at}/tracing_on", "0") == 0
-                t.join(60)
-                assert not t.is_alive(), texts
+                joined(t)
     finally:
         p.stdin.close()
         p.wait()
