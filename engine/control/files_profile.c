@@ -59,7 +59,8 @@ static int add_symbol(void *arg, uint64_t value, const char *name)
 		return 0;
 	bitmap_set(rows->seen, id);
 	p = function_profile_get(rows->cpu, id);
-	if (!p.hits || rows->nr == rows->room)
+	/* calls that began on another CPU, where they are counted, have times alone */
+	if ((!p.hits && !p.time_ns) || rows->nr == rows->room)
 		return 0;
 	row = &rows->at[rows->nr++];
 	row->p = p;
@@ -128,7 +129,7 @@ static void put_row(struct seq_buf *s, const struct row *row)
 	seq_puts(s, "    ");
 	put_duration(s, row->p.time_ns);
 	seq_puts(s, "    ");
-	put_duration(s, row->p.time_ns / row->p.hits);
+	put_duration(s, row->p.hits ? row->p.time_ns / row->p.hits : 0);
 	seq_puts(s, "    ");
 	put_duration(s, variance(&row->p));
 	seq_putc(s, '\n');

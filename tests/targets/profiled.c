@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * profiled CPUS: is profiled while it makes 500 calls of outer(), with 10 of leaf() in each, and 3
- * of rare(), which sleeps 20 ms; prints trace_stat/functionN of each CPU, a line `==` behind each.
+ * of rare(), which goes from the first CPU to the last one and sleeps 20 ms; prints
+ * trace_stat/functionN of each CPU, a line `==` behind each.
  */
+#define _GNU_SOURCE
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -27,10 +30,23 @@ __attribute__((noinline)) int outer(int i)
 	return sum + x;
 }
 
+static int nr_cpus;
+
+/* Where that CPU is not the process's, it stays where it is. */
+NOTRACE static void go_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 __attribute__((noinline)) int rare(int i)
 {
 	struct timespec t = {0, 20000000};
 
+	go_to(nr_cpus - 1);
 	nanosleep(&t, NULL);
 	return x + i;
 }
@@ -41,12 +57,15 @@ NOTRACE int main(int argc, char **argv)
 {
 	int cpus = argc > 1 ? atoi(argv[1]) : 1, i, sum = 0;
 
+	nr_cpus = cpus;
 	if (vestige_write("function_profile_enabled", "1", 1) < 0)
 		return 3;
 	for (i = 0; i < 500; i++)
 		sum += outer(i);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
+		go_to(0);
 		sum += rare(i);
+	}
 	if (vestige_write("function_profile_enabled", "0", 1) < 0)
 		return 4;
 	for (i = 0; i < 7; i++)
