@@ -161,6 +161,8 @@ int elf_file_names(const struct object *o, const char *const *names, uint32_t nr
 	n = sys_pread(fd, head.bytes, sizeof(head), 0);
 	f.bytes = n > 0 ? (size_t)n : 0;
 	found = check_headers(&f, o);
+	if (found == -ESTALE && f.bytes == sizeof(head))
+		found = -E2BIG; /* the program headers may be behind these bytes */
 	if (!found)
 		found = names_of(fd, &head.e, names, nr);
 	sys_close(fd);
