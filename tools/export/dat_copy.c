@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_copy.h. The room of what was copied is freed at once, so that both files together need
- * the room of one on the disk. Tests: tests/unit/test_dat_graph.c, tests/cli/test_record_faults.py.
+ * See dat_copy.h. On a disk that is nearly full, bytes that were copied are freed at once: both
+ * files together need little more room than one. Tests: tests/unit/test_dat_graph.c,
+ * tests/cli/test_record_faults.py.
  */
 #include "tools/export/dat_copy.h"
 
@@ -10,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "tools/base/array.h"
@@ -28,6 +30,7 @@ struct dat_copy {
 	int from, to;
 	struct row *rows;
 	size_t nr, room;
+	uint64_t left; /* bytes */
 	pthread_t thread;
 	bool running;
 	atomic_bool stop; /* the copy is not wanted any more */
@@ -57,7 +60,18 @@ int dat_copy_add(struct dat_copy *c, uint64_t bytes, uint64_t from, uint64_t at)
 	return 0;
 }
 
-static int copy_row(const struct dat_copy *c, const struct row *row, unsigned char *buf)
+/*
+ * Whether the disk may have too little room for the bytes that are left, beside other writers. A
+ * hole makes some file systems write first what they have in memory, so none is made without need.
+ */
+static bool is_short(const struct dat_copy *c)
+{
+	struct statvfs v;
+
+	return fstatvfs(c->to, &v) || !v.f_frsize || v.f_bavail < c->left / v.f_frsize * 2 + 1;
+}
+
+static int copy_row(struct dat_copy *c, const struct row *row, unsigned char *buf)
 {
 	int ret = 0;
 
@@ -70,8 +84,9 @@ static int copy_row(const struct dat_copy *c, const struct row *row, unsigned ch
 		ret = read_at(c->from, buf, n, row->from + done);
 		if (!ret)
 			ret = dat_file_pwrite(c->to, buf, n, row->at + done);
-		if (!ret)
+		if (!ret && is_short(c))
 			free_room(c->from, row->from + done, n);
+		c->left -= n;
 	}
 	return ret;
 }
@@ -82,6 +97,8 @@ static void *copy(void *arg)
 	struct dat_copy *c = arg;
 
 	c->err = buf ? 0 : -ENOMEM;
+	for (size_t i = 0; i < c->nr; i++)
+		c->left += c->rows[i].bytes;
 	for (size_t i = 0; i < c->nr && !c->err; i++)
 		c->err = copy_row(c, &c->rows[i], buf);
 	free(buf);
