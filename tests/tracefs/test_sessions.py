@@ -156,6 +156,42 @@ def test_pipes_after_exec(w):
         w.run("clean")
 
 
+def test_the_only_member_becomes_another_program(w):
+    """Readers of a session's trace_pipe and trace_pipe_raw, and of its instance, go on."""
+    prog = w.compile("nest", NEST)
+    for n in range(6):
+        p = subprocess.Popen([BIN, "run", "solo", "--", "sh", "-c", f"echo ready; read line; exec {prog}"], cwd=w.dir,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             env=dict(w.env, VESTIGE_BOOT="ftrace=function ftrace_filter=leaf"))
+        try:
+            expect(p, b"ready")
+            with mounted(w) as m:
+                at, foo, readers = f"{m}/solo", f"{m}/solo/instances/foo", []
+                os.mkdir(foo)
+                assert write(f"{foo}/current_tracer", "function") == 0
+                paths = [f"{at}/trace_pipe", f"{foo}/trace_pipe"]
+                paths += [f"{at}/per_cpu/{c}/trace_pipe_raw" for c in os.listdir(f"{at}/per_cpu")]
+                for path in paths[:1] if n % 2 else paths[1:]:
+                    readers.append((texts := [], threading.Thread(target=take, args=(os.open(path, os.O_RDONLY), texts))))
+                    readers[-1][1].start()
+                send(p, "go")
+                expect(p, b"ready")
+                send(p, "5")
+                expect(p, b"5")
+                until(lambda: any(b"".join(texts) for texts, _ in readers))
+                time.sleep(0.05)
+                assert all(t.is_alive() for _, t in readers), [b"".join(texts)[-100:] for texts, _ in readers]
+                p.stdin.close()
+                p.wait()
+                for _, t in readers:
+                    joined(t)
+        finally:
+            p.stdin.close()
+            p.wait()
+            p.stdout.close()
+            w.run("clean")
+
+
 def state_of(pid):
     with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
         return f.read().rpartition(")")[2].split()[0]

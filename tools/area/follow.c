@@ -218,6 +218,8 @@ int follow_add(struct follow *f, const struct followed *what)
 	m->what.path = m->path;
 	m->number = f->nr_members;
 	m->fd = open_area(&m->what);
+	for (uint32_t i = 0; i < f->nr_members && m->fd >= 0; i++)
+		f->members[i]->replaced |= !strcmp(f->members[i]->path, m->path);
 	f->members[f->nr_members++] = m;
 	f->joined = true;
 	return m->fd < 0 ? m->fd : 0;
@@ -394,13 +396,22 @@ static int add_member(struct follow *f, struct member *m, const bool *cpus)
 	return err ? err : (int)l.nr;
 }
 
+/*
+ * Can its area get more records? No if the process has ended or has become another program. Of a
+ * session, that program's area has to be a member first: until then, more records may come.
+ */
+static bool lives(const struct follow *f, const struct member *m)
+{
+	return m->what.lives(m->what.arg) && !m->replaced && (f->known_ns || member_has_name(m));
+}
+
 static void look_for_the_dead(struct follow *f)
 {
 	for (uint32_t i = 0; i < f->nr_members; i++) {
 		struct member *m = f->members[i];
 
 		if (m->meta && !m->dead)
-			m->dead = !member_lives(m);
+			m->dead = !lives(f, m);
 	}
 }
 
@@ -512,7 +523,7 @@ bool follow_lives(const struct follow *f)
 	for (uint32_t i = 0; i < f->nr_members; i++) {
 		const struct member *m = f->members[i];
 
-		if (m->fd >= 0 && !m->dead && member_lives(m))
+		if (m->fd >= 0 && !m->dead && lives(f, m))
 			return true;
 	}
 	return false;

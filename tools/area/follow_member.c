@@ -13,13 +13,11 @@
 
 #define DESC_CHUNK 4096u
 
-bool member_lives(const struct member *m)
+bool member_has_name(const struct member *m)
 {
 	const char *name = strrchr(m->path, '/');
 	struct stat st;
 
-	if (!m->what.lives(m->what.arg))
-		return false;
 	/* a new program has the old one's instances only if its session makes them anew */
 	if (lstat(m->path, &st))
 		return errno != ENOENT || !name || !strchr(name, AREA_INSTANCE_MARK);

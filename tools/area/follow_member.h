@@ -20,6 +20,7 @@ struct member {
 	int fd;		   /* -1: it has no more records */
 	struct meta *meta; /* the reader's, counts refreshed; NULL: the reader has none */
 	bool dead;	   /* it could get no more records before the last turn */
+	bool replaced;	   /* its process is a later member, too (exec) */
 	bool taken;	   /* records were taken that are not in its counts yet */
 	bool freed;	   /* pages were given back */
 	uint32_t number;
@@ -27,11 +28,8 @@ struct member {
 	struct area_done done; /* pages with nothing left to take */
 };
 
-/*
- * Can its area get more records? No if the process has ended, or has become another program (exec),
- * which has an area of its own by the same name.
- */
-bool member_lives(const struct member *m);
+/* Has its area still its name? Not after exec: the new program's area has it. */
+bool member_has_name(const struct member *m);
 
 /* The member's row of AREA_CPUS for @cpu; NULL: it has none. */
 struct area_cpu *member_row(const struct member *m, unsigned int cpu);

@@ -34,21 +34,20 @@ static void add(void *arg, const struct image *t)
 		x->err = pipe_open(t, x->cpu, &x->pipe);
 }
 
-/* Add new members to the pipe. Return: whether there is a pipe. */
-static bool join(struct members_pipe *x, bool look)
+/* Add new members to the pipe. Return: how many have come so far. */
+static unsigned int join(struct members_pipe *x)
 {
-	uint64_t looked_ns;
+	/* of the last look */
+	uint64_t looked_ns = session_looked(x->s);
+	unsigned int nr;
 
-	if (look)
-		session_look(x->s, false);
-	/* of that look, or of a later one */
-	looked_ns = session_looked(x->s);
 	pthread_mutex_lock(&x->lock);
 	members_join(&x->members, x->s, add, x);
+	nr = x->members.nr;
 	if (x->pipe)
 		pipe_known(x->pipe, looked_ns);
 	pthread_mutex_unlock(&x->lock);
-	return x->pipe;
+	return nr;
 }
 
 int members_pipe_open(struct session *s, unsigned int cpu, struct members_pipe **out)
@@ -62,7 +61,8 @@ int members_pipe_open(struct session *s, unsigned int cpu, struct members_pipe *
 	x->cpu = cpu;
 	x->err = -ENOENT;
 	pthread_mutex_init(&x->lock, NULL);
-	if (!join(x, false)) {
+	join(x);
+	if (!x->pipe) {
 		err = x->err;
 		members_pipe_close(x);
 		return err;
@@ -84,10 +84,18 @@ ssize_t members_pipe_read(struct members_pipe *x, char *buf, size_t bytes, bool 
 			  int (*interrupted)(void))
 {
 	for (;;) {
+		unsigned int nr;
 		ssize_t n;
 
-		join(x, true);
+		session_look(x->s, false);
+		nr = join(x);
 		n = pipe_look(x->pipe, buf, bytes, !nonblock);
+		if (!n) {
+			/* the end, unless a member has come since that look, as by exec */
+			session_look(x->s, true);
+			if (join(x) != nr)
+				continue;
+		}
 		if (n != -EAGAIN || nonblock)
 			return n;
 		if (interrupted && interrupted())
@@ -98,6 +106,6 @@ ssize_t members_pipe_read(struct members_pipe *x, char *buf, size_t bytes, bool 
 
 bool members_pipe_ready(struct members_pipe *x)
 {
-	join(x, false);
+	join(x);
 	return pipe_ready(x->pipe);
 }

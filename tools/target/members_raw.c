@@ -52,6 +52,15 @@ struct raw *members_raw_now(struct members_raw *x, bool look)
 	return x->raw;
 }
 
+bool members_raw_live(struct members_raw *x)
+{
+	if (raw_lives(members_raw_now(x, false)))
+		return true;
+	/* another member may have come, as by exec */
+	session_look(x->s, true);
+	return raw_lives(members_raw_now(x, false));
+}
+
 static void raw_free(struct members_raw *x)
 {
 	if (x->raw)

@@ -24,4 +24,7 @@ void members_raw_put(struct members_raw *x, unsigned int cpu);
  */
 struct raw *members_raw_now(struct members_raw *x, bool look);
 
+/* Can there be more records? */
+bool members_raw_live(struct members_raw *x);
+
 #endif

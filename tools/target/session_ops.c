@@ -474,7 +474,7 @@ static bool op_raw_ready(void *raw, unsigned int cpu)
 
 static bool op_raw_lives(void *raw)
 {
-	return raw_lives(members_raw_now(raw, false));
+	return members_raw_live(raw);
 }
 
 static void op_raw_close(struct target *t, unsigned int cpu, void *raw)
