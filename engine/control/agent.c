@@ -47,6 +47,7 @@
 #include "engine/core/sandbox.h"
 #include "engine/core/syscalls.h"
 #include "engine/core/thread.h"
+#include "engine/core/thread_unseen.h"
 #include "engine/process/thread_list.h"
 #include "engine/core/trace_array.h"
 #include "engine/sources/sched_perf.h"
@@ -381,6 +382,7 @@ static void serve_clients(const struct mine *m)
 		client = (int)sock(SYS_accept4, m->socket_fd, 0, 0, SOCK_CLOEXEC, 0);
 		if (client < 0)
 			continue;
+		threads_unseen_look();
 		agent_serve(client);
 		sys_close(client);
 	}

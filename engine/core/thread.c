@@ -74,8 +74,16 @@ static int get_tid(void)
 static struct start starts[NR_STARTS] BIG_ZEROS;
 static uint8_t start_used[NR_STARTS];
 
+/* See thread_unseen.c. */
+static void have_variables(void)
+{
+	if (unlikely(!ring_ctl[0]))
+		threads_unseen_own();
+}
+
 static void leave(void)
 {
+	have_variables();
 	if (on_gone)
 		on_gone();
 	if (on_end)
@@ -293,6 +301,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 
 	if (!real)
 		return EAGAIN;
+	have_variables();
 	s = area ? start_claim() : NULL;
 	if (!s)
 		return c11 ? -1 : real(thread, attr, routine, arg);

@@ -8,6 +8,11 @@
  * by the list of robust mutexes, which libc registers with the kernel for each thread
  * (get_robust_list(2)).
  *
+ * dlopen() gives the engine's thread-local variables their values in each thread of libc's list. A
+ * thread is prepared before it is in that list: one that is between the two then has zeros, and
+ * would follow a NULL pointer. It gets the values later: by itself where it makes a thread or ends,
+ * and from the agent before a client's request.
+ *
  * All reads and writes of another thread's memory are system calls, which fail if the thread has
  * ended meanwhile and its memory is gone. A thread that was just made has no list until its first
  * instructions have run: they are waited for. Tests: tests/cli/test_attach.py.
@@ -15,17 +20,36 @@
 #include "engine/core/thread_unseen.h"
 
 #include <errno.h>
+#include <link.h>
 #include <sys/uio.h>
 
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/process/thread_list.h"
+#include "engine/ring/ring.h"
+#include "engine/ring/ring_ctl.h"
 
-#define WORDS	 256u		      /* words of struct pthread that are searched */
-#define MAX_HEAD 4096		      /* greatest offset of the robust list's head in it */
-#define START_NS UINT64_C(2000000000) /* longest wait for all threads' first instructions */
-#define PAUSE_NS 200000
+#define WORDS	      256u		   /* words of struct pthread that are searched */
+#define MAX_HEAD      4096		   /* greatest offset of the robust list's head in it */
+#define START_NS      UINT64_C(2000000000) /* longest wait for all threads' first instructions */
+#define PAUSE_NS      200000
+#define LOOK_PAUSE_NS 2000000
+#define LOOK_NS	      UINT64_C(10000000000) /* a thread's maker is not without a CPU for longer */
+/* mostly not longer than this; each thread that was without the variables begins it anew */
+#define SETTLE_NS UINT64_C(50000000)
+
+/* The engine's thread-local variables. */
+static struct tls {
+	const void *image; /* their first values */
+	size_t bytes;	   /* of those that are not zero; 0: not known */
+	uint64_t offset;   /* from struct pthread */
+	long head;	   /* offset of the robust list's head in it */
+	uint32_t tid;	   /* offset of the thread's id in it */
+	uint64_t until;	   /* of the looks for threads without them */
+	uint64_t settled;  /* all threads that were being made are there then */
+	uint8_t zeros[1024];
+} tls;
 
 struct unseen {
 	uint32_t slot, flag, tid; /* offsets in struct pthread */
@@ -105,6 +129,88 @@ static int compare(struct unseen *u, const uint64_t *before, const uint64_t *aft
 	return nr == 3 && flags == 1 && u->slot;
 }
 
+/* The offset of ring_ctl in the first values, which has the same pointer in each element. */
+static size_t offset_of_ctl(const uint64_t *image, size_t words)
+{
+	size_t i, run = 0;
+
+	for (i = 0; i < words && run < RING_MAX; i++)
+		run = image[i] == (uint64_t)&ring_null_ctl ? run + 1 : 0;
+	return run == RING_MAX ? (i - run) * 8 : SIZE_MAX;
+}
+
+/* dlpi_tls_data is NULL: this thread has not asked libc for the address of a variable. */
+static int find_tls(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	const uint64_t here = (uint64_t)find_tls - info->dlpi_addr;
+	const ElfW(Phdr) *own = NULL, *image = NULL, *p = info->dlpi_phdr;
+	size_t at;
+
+	(void)bytes;
+	(void)data;
+	for (; p < info->dlpi_phdr + info->dlpi_phnum; p++) {
+		if (p->p_type == PT_LOAD && here - p->p_vaddr < p->p_memsz)
+			own = p;
+		if (p->p_type == PT_TLS)
+			image = p;
+	}
+	if (!own)
+		return 0;
+	if (!image || image->p_filesz > sizeof(tls.zeros))
+		return 1;
+	tls.image = (void *)(info->dlpi_addr + image->p_vaddr);
+	at = offset_of_ctl(tls.image, image->p_filesz / 8);
+	if (at != SIZE_MAX) {
+		tls.offset = (uint64_t)ring_ctl - at - (uint64_t)pthread_self();
+		tls.bytes = image->p_filesz;
+	}
+	return 1;
+}
+
+/* Give a thread the engine's variables, if it has none. @self: its struct pthread. */
+static void give_tls(uint64_t self)
+{
+	uint8_t now[sizeof(tls.zeros)];
+
+	if (tls.bytes && copy(SYS_process_vm_readv, self + tls.offset, now, tls.bytes) &&
+	    !memcmp(now, tls.zeros, tls.bytes) &&
+	    copy(SYS_process_vm_writev, self + tls.offset, (void *)(uintptr_t)tls.image, tls.bytes))
+		tls.settled = sys_now_ns() + SETTLE_NS;
+}
+
+void threads_unseen_own(void)
+{
+	if (tls.bytes)
+		memcpy((uint8_t *)pthread_self() + tls.offset, tls.image, tls.bytes);
+}
+
+static int give_one(int tid, void *data)
+{
+	long head = head_of(tid);
+	uint64_t at = (uint64_t)(head - tls.head);
+	int own = 0;
+
+	(void)data;
+	/* the program may have registered another list */
+	if (head && tid != sys_gettid() &&
+	    copy(SYS_process_vm_readv, at + tls.tid, &own, sizeof(own)) && own == tid)
+		give_tls(at);
+	return 0;
+}
+
+void threads_unseen_look(void)
+{
+	uint64_t now = sys_now_ns();
+
+	if (!tls.bytes || now >= tls.until)
+		return;
+	thread_list_each(give_one, NULL);
+	for (; now < tls.settled && now < tls.until; now = sys_now_ns()) {
+		sys_sleep_ns(LOOK_PAUSE_NS);
+		thread_list_each(give_one, NULL);
+	}
+}
+
 static int mark(int tid, void *data)
 {
 	struct unseen *u = data;
@@ -113,9 +219,11 @@ static int mark(int tid, void *data)
 	uint8_t yes = 1;
 	int own = 0;
 
-	if (head && tid != sys_gettid() &&
-	    copy(SYS_process_vm_readv, at + u->tid, &own, sizeof(own)) && own == tid &&
-	    copy(SYS_process_vm_writev, at + u->slot, u->words, sizeof(u->words)))
+	if (!head || tid == sys_gettid() ||
+	    !copy(SYS_process_vm_readv, at + u->tid, &own, sizeof(own)) || own != tid)
+		return 0;
+	give_tls(at);
+	if (copy(SYS_process_vm_writev, at + u->slot, u->words, sizeof(u->words)))
 		copy(SYS_process_vm_writev, at + u->flag, &yes, 1);
 	return 0;
 }
@@ -188,6 +296,11 @@ int threads_unseen_mark(pthread_key_t key, const void *value, uint32_t tid_offse
 	memcpy(after, self, sizeof(after));
 	if (!tid_offset || u.head < 0 || u.head > MAX_HEAD || !compare(&u, before, after, value))
 		return -ENOTSUP;
+	tls.head = u.head;
+	tls.tid = tid_offset;
+	tls.until = sys_now_ns() + LOOK_NS;
+	tls.settled = sys_now_ns() + SETTLE_NS;
+	dl_iterate_phdr(find_tls, NULL);
 	u.until = sys_now_ns() + START_NS;
 	return thread_list_each(mark, &u);
 }

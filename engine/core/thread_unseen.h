@@ -14,6 +14,20 @@
 int threads_unseen_mark(pthread_key_t key, const void *value, uint32_t tid_offset);
 
 /*
+ * threads_unseen_own() - give the calling thread the first values of the engine's thread-local
+ * variables, which are all zero. Any context.
+ */
+void threads_unseen_own(void);
+
+/*
+ * threads_unseen_look() - give them to all other threads that lack them. To be called before the
+ * engine is switched on; waits for threads that are being made, 50 ms after the engine's start and
+ * after each that it finds. Does nothing where the engine is not late, or has been there for 10 s.
+ * Agent context.
+ */
+void threads_unseen_look(void);
+
+/*
  * threads_unseen_stacks() - call @known for the stack of each other thread that exists now, except
  * the main thread's: its lowest address, and its size up to libc's memory at its end. Constructor
  * context of a late engine, in a thread that libc has made. Return: as threads_unseen_mark(); after

@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import time
@@ -359,6 +360,23 @@ def test_busy(w):
         w.run("clean")
     print(f"a thread stood still for {min(stood):.1f} to {max(stood):.1f} ms, half of them below "
           f"{sorted(stood)[len(stood) // 2]:.1f}")
+
+
+def test_threads_are_being_made(w):
+    """Of stacks that are too large for libc's cache each thread gets new memory, with the values of
+    the libraries that are there. Threads of which libc makes that memory while it loads the engine
+    lack the engine's."""
+    w.compile("does", DOES, "-O2")
+    large = lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 26, 1 << 26))
+    for n in range(24):
+        with Program(w, "churns", "60", preexec_fn=large) as p:
+            if n % 2:
+                w.run("attach", p.pid)
+            else:
+                w.run("start", "-P", p.pid, "-p", "function_graph" if n % 4 else "function", "-l", "work")
+            ended = p.end()
+            assert ended[0] == 0 and ended[1].startswith("threads 60\n"), (n, ended)
+        w.run("clean")
 
 
 def waited_for_cpu():
