@@ -52,10 +52,9 @@ static struct tls {
 } tls;
 
 struct unseen {
-	uint32_t slot, flag, tid; /* offsets in struct pthread */
-	long head;
-	uint64_t until;	   /* of the wait for threads that are new */
-	uint64_t words[2]; /* the slot's words */
+	uint32_t slot, flag; /* offsets in struct pthread */
+	uint64_t until;	     /* of the wait for threads that are new */
+	uint64_t words[2];   /* the slot's words */
 };
 
 static long head_of(int tid)
@@ -167,6 +166,21 @@ static int find_tls(struct dl_phdr_info *info, size_t bytes, void *data)
 	return 1;
 }
 
+/*
+ * The struct pthread of another thread whose list of robust mutexes is at @head. 0: the calling
+ * thread's, or the program has registered another list, or the thread has ended.
+ */
+static uint64_t self_of(int tid, long head)
+{
+	uint64_t self = (uint64_t)(head - tls.head);
+	int own = 0;
+
+	if (!head || tid == sys_gettid() ||
+	    !copy(SYS_process_vm_readv, self + tls.tid, &own, sizeof(own)))
+		return 0;
+	return own == tid ? self : 0;
+}
+
 /* Give a thread the engine's variables, if it has none. @self: its struct pthread. */
 static void give_tls(uint64_t self)
 {
@@ -186,45 +200,35 @@ void threads_unseen_own(void)
 
 static int give_one(int tid, void *data)
 {
-	long head = head_of(tid);
-	uint64_t at = (uint64_t)(head - tls.head);
-	int own = 0;
+	uint64_t self = self_of(tid, head_of(tid));
 
 	(void)data;
-	/* the program may have registered another list */
-	if (head && tid != sys_gettid() &&
-	    copy(SYS_process_vm_readv, at + tls.tid, &own, sizeof(own)) && own == tid)
-		give_tls(at);
+	if (self)
+		give_tls(self);
 	return 0;
 }
 
 void threads_unseen_look(void)
 {
-	uint64_t now = sys_now_ns();
-
-	if (!tls.bytes || now >= tls.until)
-		return;
-	thread_list_each(give_one, NULL);
-	for (; now < tls.settled && now < tls.until; now = sys_now_ns()) {
-		sys_sleep_ns(LOOK_PAUSE_NS);
+	while (tls.bytes && sys_now_ns() < tls.until) {
 		thread_list_each(give_one, NULL);
+		if (sys_now_ns() >= tls.settled)
+			return;
+		sys_sleep_ns(LOOK_PAUSE_NS);
 	}
 }
 
 static int mark(int tid, void *data)
 {
 	struct unseen *u = data;
-	long head = head_of_new(tid, u->until);
-	uint64_t at = (uint64_t)(head - u->head);
+	uint64_t self = self_of(tid, head_of_new(tid, u->until));
 	uint8_t yes = 1;
-	int own = 0;
 
-	if (!head || tid == sys_gettid() ||
-	    !copy(SYS_process_vm_readv, at + u->tid, &own, sizeof(own)) || own != tid)
+	if (!self)
 		return 0;
-	give_tls(at);
-	if (copy(SYS_process_vm_writev, at + u->slot, u->words, sizeof(u->words)))
-		copy(SYS_process_vm_writev, at + u->flag, &yes, 1);
+	give_tls(self);
+	if (copy(SYS_process_vm_writev, self + u->slot, u->words, sizeof(u->words)))
+		copy(SYS_process_vm_writev, self + u->flag, &yes, 1);
 	return 0;
 }
 
@@ -288,16 +292,17 @@ int threads_unseen_stacks(void (*known)(uint64_t lo, uint64_t bytes))
 int threads_unseen_mark(pthread_key_t key, const void *value, uint32_t tid_offset)
 {
 	const uint64_t *self = (const uint64_t *)pthread_self();
-	struct unseen u = {.tid = tid_offset, .head = head_of(0) - (long)self};
 	uint64_t before[WORDS], after[WORDS];
+	struct unseen u = {0};
 
+	tls.head = head_of(0) - (long)self;
+	tls.tid = tid_offset;
 	memcpy(before, self, sizeof(before));
 	pthread_setspecific(key, value);
 	memcpy(after, self, sizeof(after));
-	if (!tid_offset || u.head < 0 || u.head > MAX_HEAD || !compare(&u, before, after, value))
+	if (!tid_offset || tls.head < 0 || tls.head > MAX_HEAD ||
+	    !compare(&u, before, after, value))
 		return -ENOTSUP;
-	tls.head = u.head;
-	tls.tid = tid_offset;
 	tls.until = sys_now_ns() + LOOK_NS;
 	tls.settled = sys_now_ns() + SETTLE_NS;
 	dl_iterate_phdr(find_tls, NULL);
