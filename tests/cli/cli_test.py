@@ -165,6 +165,12 @@ def main(tests):
     sys.exit(1 if failed else 0 if passed else 77)
 
 
+def state_of(pid):
+    """The letter of a process's state in /proc."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        return f.read().rpartition(")")[2].split()[0]
+
+
 def set_recording(at):
     with open(f"{at}/tracing_on", "w", encoding="utf-8") as f:
         f.write("1")

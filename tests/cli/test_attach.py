@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import time
 
-from cli_test import BIN, Beside, Skip, main, until
+from cli_test import BIN, Beside, Skip, main, state_of, until
 
 # Says `ready`, does one thing until a line comes on stdin or it is over, and says what came of it.
 DOES = r"""
@@ -332,7 +332,7 @@ def test_waits(w):
         for how in ways:
             # not before it is its turn: some wait for a limited time
             p = programs[how] = Program(w, "waits", how)
-            until(lambda p=p: open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[0] in "SD")
+            until(lambda p=p: state_of(p.pid) in "SD")
             w.run("attach", p.pid)
             assert p.p.poll() is None, how
             assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"

@@ -10,7 +10,7 @@ import signal
 import struct
 import subprocess
 
-from cli_test import BIN, Skip, main, need, own_mounts, root, until
+from cli_test import BIN, Skip, main, need, own_mounts, root, state_of, until
 from test_attach import Program, has_engine
 
 NOBODY = 65534
@@ -60,7 +60,7 @@ def refused(w, pid, why, errno, *words, **more):
 
 
 def is_in(state, pid):
-    until(lambda: open(f"/proc/{pid}/stat", encoding="utf-8").read().rsplit(")", 1)[1].split()[0] in state)
+    until(lambda: state_of(pid) in state)
 
 
 def ends(p):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests/cli")
-from cli_test import BIN, Skip, joined, main, need, nm, root, stop, until  # noqa: E402, F401
+from cli_test import BIN, Skip, joined, main, need, nm, root, state_of, stop, until  # noqa: E402, F401
 
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 

@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 @contextlib.contextmanager
 def session(w, name, boot="", prog=None):
     prog = prog or w.compile("nest", NEST)
-    p = subprocess.Popen([BIN, "run", name, "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
+    p = subprocess.Popen([BIN, "run", name, "--", *([prog] if isinstance(prog, str) else prog)], stdin=subprocess.PIPE, cwd=w.dir,
                          stdout=subprocess.PIPE, env=dict(w.env, VESTIGE_BOOT=boot))
     try:
         expect(p, b"ready")

@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 
-from mount_test import (BIN, joined, main, mounted, need, nonblock, read, sub_buffer_events, until, write)
+from mount_test import (BIN, joined, main, mounted, need, nonblock, read, state_of, sub_buffer_events, until, write)
 from session_test import NEST, child_of, expect, failing, session, send, take
 
 
@@ -117,84 +117,60 @@ def test_pipes_after_exec(w):
     """A member becomes another program. A reader of trace_pipe gets its calls from before, and an
     end: of the session and its instance when tracing is switched off, of the member's old files at
     once."""
-    prog = w.compile("forks", FORKS)
-    p = subprocess.Popen([BIN, "run", "forks", "--", prog], stdin=subprocess.PIPE, cwd=w.dir, stdout=subprocess.PIPE,
-                         env=dict(w.env, VESTIGE_BOOT="ftrace=function ftrace_filter=leaf"))
-    try:
-        expect(p, b"ready")
-        with mounted(w) as m:
-            foo = f"{m}/forks/instances/foo"
-            os.mkdir(foo)
-            assert write(f"{foo}/set_ftrace_filter", "leaf\n") == 0
-            assert write(f"{foo}/current_tracer", "function") == 0
-            send(p, "halt")
-            child, = until(lambda: {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid})
-            until(lambda: state_of(child) == "T")
-            readers = []
-            for at in f"{m}/forks", foo, f"{m}/{child}", f"{m}/{child}/instances/foo":
-                # a record goes to one reader: the member's files are opened when all is taken
-                fd = os.open(f"{at}/trace_pipe", os.O_RDONLY)
-                readers.append((texts := [], threading.Thread(target=take, args=(fd, texts))))
-                readers[-1][1].start()
-                if at in (f"{m}/forks", foo):
-                    until(lambda t=texts: b"".join(t).count(b"leaf <-main") == 3)
-            os.kill(child, signal.SIGCONT)
-            expect(p, b"here")
-            for texts, t in readers[2:]:
-                joined(t)
-                assert not texts, texts
-            send(p, "call")
-            until(lambda: all(b"".join(texts).count(b"leaf <-main") == 6 for texts, _ in readers[:2]))
-            for at, (texts, t) in zip((f"{m}/forks", foo), readers):
-                assert t.is_alive()
-                assert write(f"{at}/tracing_on", "0") == 0
-                joined(t)
-    finally:
-        p.stdin.close()
-        p.wait()
-        p.stdout.close()
-        w.run("clean")
+    with session(w, "forks", "ftrace=function ftrace_filter=leaf", w.compile("forks", FORKS)) as p, mounted(w) as m:
+        foo = f"{m}/forks/instances/foo"
+        os.mkdir(foo)
+        assert write(f"{foo}/set_ftrace_filter", "leaf\n") == 0
+        assert write(f"{foo}/current_tracer", "function") == 0
+        send(p, "halt")
+        child, = until(lambda: {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid})
+        until(lambda: state_of(child) == "T")
+        readers = []
+        for at in f"{m}/forks", foo, f"{m}/{child}", f"{m}/{child}/instances/foo":
+            # a record goes to one reader: the member's files are opened when all is taken
+            fd = os.open(f"{at}/trace_pipe", os.O_RDONLY)
+            readers.append((texts := [], threading.Thread(target=take, args=(fd, texts))))
+            readers[-1][1].start()
+            if at in (f"{m}/forks", foo):
+                until(lambda t=texts: b"".join(t).count(b"leaf <-main") == 3)
+        os.kill(child, signal.SIGCONT)
+        expect(p, b"here")
+        for texts, t in readers[2:]:
+            joined(t)
+            assert not texts, texts
+        send(p, "call")
+        until(lambda: all(b"".join(texts).count(b"leaf <-main") == 6 for texts, _ in readers[:2]))
+        for at, (texts, t) in zip((f"{m}/forks", foo), readers):
+            assert t.is_alive()
+            assert write(f"{at}/tracing_on", "0") == 0
+            joined(t)
 
 
 def test_the_only_member_becomes_another_program(w):
     """Readers of a session's trace_pipe and trace_pipe_raw, and of its instance, go on."""
     prog = w.compile("nest", NEST)
     for n in range(6):
-        p = subprocess.Popen([BIN, "run", "solo", "--", "sh", "-c", f"echo ready; read line; exec {prog}"], cwd=w.dir,
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             env=dict(w.env, VESTIGE_BOOT="ftrace=function ftrace_filter=leaf"))
-        try:
+        with session(w, "solo", "ftrace=function ftrace_filter=leaf", ["sh", "-c", f"echo ready; read line; exec {prog}"]) as p, \
+                mounted(w) as m:
+            at, foo, readers = f"{m}/solo", f"{m}/solo/instances/foo", []
+            os.mkdir(foo)
+            assert write(f"{foo}/current_tracer", "function") == 0
+            paths = [f"{at}/trace_pipe", f"{foo}/trace_pipe"]
+            paths += [f"{at}/per_cpu/{c}/trace_pipe_raw" for c in os.listdir(f"{at}/per_cpu")]
+            for path in paths[:1] if n % 2 else paths[1:]:
+                readers.append((texts := [], threading.Thread(target=take, args=(os.open(path, os.O_RDONLY), texts))))
+                readers[-1][1].start()
+            send(p, "go")
             expect(p, b"ready")
-            with mounted(w) as m:
-                at, foo, readers = f"{m}/solo", f"{m}/solo/instances/foo", []
-                os.mkdir(foo)
-                assert write(f"{foo}/current_tracer", "function") == 0
-                paths = [f"{at}/trace_pipe", f"{foo}/trace_pipe"]
-                paths += [f"{at}/per_cpu/{c}/trace_pipe_raw" for c in os.listdir(f"{at}/per_cpu")]
-                for path in paths[:1] if n % 2 else paths[1:]:
-                    readers.append((texts := [], threading.Thread(target=take, args=(os.open(path, os.O_RDONLY), texts))))
-                    readers[-1][1].start()
-                send(p, "go")
-                expect(p, b"ready")
-                send(p, "5")
-                expect(p, b"5")
-                until(lambda: any(b"".join(texts) for texts, _ in readers))
-                time.sleep(0.05)
-                assert all(t.is_alive() for _, t in readers), [b"".join(texts)[-100:] for texts, _ in readers]
-                p.stdin.close()
-                p.wait()
-                for _, t in readers:
-                    joined(t)
-        finally:
+            send(p, "5")
+            expect(p, b"5")
+            until(lambda: any(b"".join(texts) for texts, _ in readers))
+            time.sleep(0.05)
+            assert all(t.is_alive() for _, t in readers), [b"".join(texts)[-100:] for texts, _ in readers]
             p.stdin.close()
             p.wait()
-            p.stdout.close()
-            w.run("clean")
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-        return f.read().rpartition(")")[2].split()[0]
+            for _, t in readers:
+                joined(t)
 
 
 def test_raw_pages(w):
@@ -316,49 +292,39 @@ int main(void)
 
 def test_instances_of_children(w):
     """A fork's child has the session's instances from its first call on, as its parent had them."""
-    prog = w.compile("forks", FORKS)
-    p = subprocess.Popen([BIN, "run", "forks", "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
-                         stdout=subprocess.PIPE, env=w.env)
-    try:
-        expect(p, b"ready")
-        with mounted(w) as m:
-            at = f"{m}/forks/instances/foo"
-            os.mkdir(at)
-            assert write(f"{m}/forks/kprobe_events", "p:mine/leaf leaf n=%di:s32\n") == 0
-            assert write(f"{at}/set_ftrace_filter", "leaf\n") == 0
-            assert write(f"{at}/events/mine/leaf/filter", "n == 2\n") == 0
-            assert write(f"{at}/events/mine/leaf/trigger", "hist:keys=n if n >= 2\n") == 0
-            assert write(f"{at}/events/mine/leaf/enable", "1\n") == 0
-            assert write(f"{at}/trace_options", "markers\n") == 0 and write(f"{at}/options/irq-info", "0\n") == 0
-            assert write(f"{at}/set_ftrace_pid", f"{p.pid}\n") == 0
-            assert write(f"{at}/options/function-fork", "1\n") == 0
-            assert write(f"{at}/current_tracer", "function") == 0
-            children = []
-            for _ in range(3):
-                send(p, "new")
-                children.append(int(p.stdout.readline()))
-            trace = read(f"{at}/trace")
-            for child in children:
-                lines = [line for line in trace.splitlines() if re.match(rf" *forks-{child} ", line)]
-                assert sum("leaf <-main" in line for line in lines) == 3, trace
-                assert sum("leaf: (leaf" in line and "n=2" in line for line in lines) == 1, trace
-                assert len(lines) == 4 and not any(" d..." in line for line in lines)
-                assert read(f"{m}/{child}/instances/foo/current_tracer") == "function\n"
-            hist = read(f"{at}/events/mine/leaf/hist")
-            assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", hist) == [("2", "3"), ("3", "3")], hist
-            assert "leaf" not in read(f"{m}/forks/trace")
-            # exec removes the instances, as it does the area of the process; the session's are made
-            # anew
-            os.mkdir(f"{m}/{p.pid}/instances/own")
-            send(p, "exec")
-            expect(p, b"here")
-            files = sorted(f.partition("@")[2] for f in os.listdir(w.areas) if re.match(r"\d+\.\d+@", f))
-            assert files == ["foo"] * 5 + ["own"], files
-    finally:
-        p.stdin.close()
-        p.wait()
-        p.stdout.close()
-        w.run("clean")
+    with session(w, "forks", prog=w.compile("forks", FORKS)) as p, mounted(w) as m:
+        at = f"{m}/forks/instances/foo"
+        os.mkdir(at)
+        assert write(f"{m}/forks/kprobe_events", "p:mine/leaf leaf n=%di:s32\n") == 0
+        assert write(f"{at}/set_ftrace_filter", "leaf\n") == 0
+        assert write(f"{at}/events/mine/leaf/filter", "n == 2\n") == 0
+        assert write(f"{at}/events/mine/leaf/trigger", "hist:keys=n if n >= 2\n") == 0
+        assert write(f"{at}/events/mine/leaf/enable", "1\n") == 0
+        assert write(f"{at}/trace_options", "markers\n") == 0 and write(f"{at}/options/irq-info", "0\n") == 0
+        assert write(f"{at}/set_ftrace_pid", f"{p.pid}\n") == 0
+        assert write(f"{at}/options/function-fork", "1\n") == 0
+        assert write(f"{at}/current_tracer", "function") == 0
+        children = []
+        for _ in range(3):
+            send(p, "new")
+            children.append(int(p.stdout.readline()))
+        trace = read(f"{at}/trace")
+        for child in children:
+            lines = [line for line in trace.splitlines() if re.match(rf" *forks-{child} ", line)]
+            assert sum("leaf <-main" in line for line in lines) == 3, trace
+            assert sum("leaf: (leaf" in line and "n=2" in line for line in lines) == 1, trace
+            assert len(lines) == 4 and not any(" d..." in line for line in lines)
+            assert read(f"{m}/{child}/instances/foo/current_tracer") == "function\n"
+        hist = read(f"{at}/events/mine/leaf/hist")
+        assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", hist) == [("2", "3"), ("3", "3")], hist
+        assert "leaf" not in read(f"{m}/forks/trace")
+        # exec removes the instances, as it does the area of the process; the session's are made
+        # anew
+        os.mkdir(f"{m}/{p.pid}/instances/own")
+        send(p, "exec")
+        expect(p, b"here")
+        files = sorted(f.partition("@")[2] for f in os.listdir(w.areas) if re.match(r"\d+\.\d+@", f))
+        assert files == ["foo"] * 5 + ["own"], files
 
 
 def test_a_child_does_not_get_writes_again(w):
@@ -393,7 +359,7 @@ def test_a_child_does_not_get_writes_again(w):
     finally:
         if child:
             os.kill(child, 9)
-            until(lambda: open(f"/proc/{child}/stat").read().rpartition(")")[2].split()[0] == "Z")
+            until(lambda: state_of(child) == "Z")
         p.stdin.close()
         p.wait()
         p.stdout.close()
