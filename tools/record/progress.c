@@ -2,6 +2,7 @@
 /* See progress.h. Tests: tests/cli/test_progress.py. */
 #include "tools/record/progress.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ static void *report(void *arg)
 	struct progress *p = arg;
 	struct pollfd fds[] = {{p->end, POLLIN, 0}, {p->signals, POLLIN, 0}};
 
+	sem_post(&p->begun);
 	if (poll(fds, p->after_program ? 1 : 2, FIRST_MS) && fds[0].revents)
 		return NULL;
 	if (p->after_program)
@@ -94,7 +96,12 @@ static void begin(struct progress *p)
 	p->signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 	p->end = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_sigmask(SIG_BLOCK, &ours, &p->old);
+	sem_init(&p->begun, 0, 0);
 	p->running = p->signals >= 0 && p->end >= 0 && !pthread_create(&p->thread, NULL, report, p);
+	/* The work may fork(). The allocator of a sanitizer, which a starting thread uses, would keep
+	 * its lock in the child for ever. */
+	while (p->running && sem_wait(&p->begun) && errno == EINTR)
+		;
 }
 
 void progress_begin(struct progress *p, const char *file, const char *hint, bool quiet)
@@ -154,6 +161,7 @@ bool progress_end(struct progress *p)
 		eventfd_write(p->end, 1);
 		pthread_join(p->thread, NULL);
 	}
+	sem_destroy(&p->begun);
 	if (p->drawn)
 		fputs("\r\033[K", stderr);
 	if (p->signals >= 0) {

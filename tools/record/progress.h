@@ -8,6 +8,7 @@
 #define VESTIGE_TOOLS_PROGRESS_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,6 +37,7 @@ struct progress {
 	int signals, end; /* signalfd, eventfd */
 	pthread_t thread;
 	bool running;
+	sem_t begun; /* the thread has begun */
 	sigset_t old;
 	uint64_t begun_ns;
 	uint64_t first_ns,
