@@ -3,8 +3,9 @@
  * See attach_impl.h. dlopen() and the engine's constructor take locks of the loader, of malloc()
  * and of libc. A thread that may hold such a lock is not at a safe point: it is in the loader, in
  * an allocator, in libc outside of a system call, in a restartable sequence, or has a frame of a
- * function that takes such a lock. A thread whose stack cannot be walked is not at a safe point
- * either. Other threads may hold the locks, since they continue to run.
+ * function that takes such a lock. A thread with frames of libc alone is starting or ending, with
+ * or without the lock of libc's stacks. A thread whose stack cannot be walked is not at a safe
+ * point either. Other threads may hold the locks, since they continue to run.
  *
  * Code that the program has made (by a JIT compiler) has no unwind tables, so the walk ends there.
  * Such code itself takes none of these locks. Each word of the stack that could be a return address
@@ -41,6 +42,7 @@ struct attach_points {
 	Dwfl *dwfl;
 	const char *why; /* the result of the walk */
 	bool in_made;	 /* it came to code that the program has made */
+	bool of_program; /* it came to a frame outside of libc */
 	unsigned int nr_frames;
 };
 
@@ -65,7 +67,9 @@ static const char *const locking[] = {
 	"popen",
 	"daemon",
 	"pthread_create*",
-	"pthread_join*",
+	"pthread_*join*",
+	"pthread_detach",
+	"pthread_*attr_default_np",
 	"pthread_atfork",
 	"__register_atfork",
 	"pthread_exit",
@@ -106,6 +110,10 @@ static const char *const locking[] = {
 	"setgroups",
 	"_Unwind_*",
 	"__gthread_*",
+	"thrd_create",
+	"thrd_detach",
+	"thrd_exit",
+	"thrd_join",
 };
 
 static bool is_like(const char *name, const char *pattern)
@@ -221,6 +229,7 @@ static const char *why_not_in(struct attach_points *p, uint64_t pc)
 static int see_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct attach_points *p = arg;
+	const char *object;
 	bool activation;
 	Dwarf_Addr pc;
 
@@ -231,6 +240,8 @@ static int see_frame(Dwfl_Frame *frame, void *arg)
 	pc -= !activation;
 	p->in_made = is_made(p, pc);
 	p->why = p->in_made ? NULL : why_not_in(p, pc);
+	object = object_at(p, pc);
+	p->of_program |= !object || !is_libc(object);
 	return p->why || p->in_made ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
@@ -335,13 +346,14 @@ const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, 
 		return "it is in libc, outside of a system call";
 	p->why = NULL;
 	p->in_made = false;
+	p->of_program = false;
 	p->nr_frames = 0;
 	walked = dwfl_getthread_frames(p->dwfl, tid, see_frame, p);
 	if (p->in_made)
 		return scan_stack(p, sp);
 	if (walked && !p->why)
 		return "its stack cannot be followed to the end";
-	return p->why;
+	return p->why || p->of_program ? p->why : "it is starting or ending";
 }
 
 /* Do not use debug files: the search for them would take long while the thread is stopped. */
