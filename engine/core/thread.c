@@ -203,15 +203,17 @@ static void start_release(struct start *s)
 /*
  * The id of a thread that was just made. Before the thread runs, the kernel has stored the id in
  * the memory of its pthread_t. Once the thread runs, it passes its id to the engine, and that
- * memory may be gone.
+ * memory may be gone; the variable @thread, too, if the thread frees it.
  */
-static int made_tid(const struct start *s, pthread_t thread)
+static int made_tid(const struct start *s, const pthread_t *thread)
 {
-	int tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE), found;
+	int tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE), found = 0;
+	pthread_t id;
 
 	if (tid)
 		return tid;
-	found = thread_tid(thread);
+	if (sys_read_memory(sys_getpid(), (uint64_t)thread, &id, sizeof(id)) == sizeof(id))
+		found = thread_tid(id);
 	tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE);
 	return tid ? tid : found;
 }
@@ -326,7 +328,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 	}
 	if (made) {
 		if (!err)
-			made(made_tid(s, *thread));
+			made(made_tid(s, thread));
 		start_release(s);
 	}
 	return err;
