@@ -44,9 +44,10 @@ struct stop {
 	void *arg;
 	uint64_t within_ns, began;
 	int folder; /* /proc/self/task of the process */
-	int caller, late;
+	int main, caller, late;
 	int err;
-	uint32_t nr, room, nr_new;
+	uint32_t nr, room;
+	uint32_t nr_changes;		/* in this round: threads that were new, or had ended */
 	struct stopped_thread *threads; /* sorted by id */
 };
 
@@ -75,7 +76,11 @@ static int has_ended(const struct stop *s, int tid)
 	return state == 'Z' || state == 'X';
 }
 
-/* Seize a new thread. */
+/*
+ * Seize a new thread. If a thread of the list ends while the kernel writes the list, the kernel may
+ * leave out the next one. So the list may be short whenever a thread of it has ended. The main
+ * thread's entry stays.
+ */
 static int take(int tid, void *data)
 {
 	struct stop *s = data;
@@ -87,15 +92,17 @@ static int take(int tid, void *data)
 	if (s->nr == s->room)
 		return fail_at(s, tid, -EAGAIN);
 	err = do_ptrace(PTRACE_SEIZE, tid, 0);
-	if (err == -ESRCH || (err == -EPERM && has_ended(s, tid)))
+	if (err == -ESRCH || (err == -EPERM && has_ended(s, tid))) {
+		s->nr_changes += tid != s->main;
 		return 0;
+	}
 	if (err)
 		return fail_at(s, tid, (int)err);
 	do_ptrace(PTRACE_INTERRUPT, tid, 0);
 	for (k = s->nr++; k > at; k--)
 		s->threads[k] = s->threads[k - 1];
 	s->threads[at] = (struct stopped_thread){.tid = tid};
-	s->nr_new++;
+	s->nr_changes++;
 	return 0;
 }
 
@@ -145,11 +152,11 @@ static int stop_all(struct stop *s)
 	for (round = 0; round < MAX_ROUNDS; round++) {
 		int err;
 
-		s->nr_new = 0;
+		s->nr_changes = 0;
 		err = thread_list_each_in(s->folder, take, s);
-		if (!err && s->nr_new)
+		if (!err && s->nr_changes)
 			err = wait_all(s);
-		if (err || !s->nr_new)
+		if (err || !s->nr_changes)
 			return err;
 	}
 	return fail_at(s, 0, -EAGAIN);
@@ -246,7 +253,11 @@ static int count_one(int tid, void *data)
 int stop_machine(void (*fn)(const struct stopped_thread *threads, uint32_t nr, void *arg),
 		 void *arg, uint64_t within_ns, int *tid)
 {
-	struct stop s = {.fn = fn, .arg = arg, .within_ns = within_ns, .caller = sys_gettid()};
+	struct stop s = {.fn = fn,
+			 .arg = arg,
+			 .within_ns = within_ns,
+			 .main = sys_getpid(),
+			 .caller = sys_gettid()};
 	size_t bytes = 0;
 	uint8_t *memory;
 	uint64_t signals;
