@@ -98,8 +98,10 @@ static void begin(struct progress *p)
 	pthread_sigmask(SIG_BLOCK, &ours, &p->old);
 	sem_init(&p->begun, 0, 0);
 	p->running = p->signals >= 0 && p->end >= 0 && !pthread_create(&p->thread, NULL, report, p);
-	/* The work may fork(). The allocator of a sanitizer, which a starting thread uses, would keep
-	 * its lock in the child for ever. */
+	/*
+	 * The work may fork(). A starting thread may hold the lock of a sanitizer's allocator; the
+	 * child would wait for it for ever.
+	 */
 	while (p->running && sem_wait(&p->begun) && errno == EINTR)
 		;
 }
