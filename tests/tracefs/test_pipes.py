@@ -112,6 +112,16 @@ def test_splice_waits(w):
         assert int(q.stdout.readline()) > 0
         p.end()
         assert q.communicate(timeout=60)[0].splitlines()[-1] == "0"
+    # the last sub-buffer is not full when the process is killed
+    with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        cpu = f"cpu{min(os.sched_getaffinity(p.pid))}"
+        os.sched_setaffinity(p.pid, {int(cpu[3:])})
+        q = start()
+        p.call(10)
+        wait_until_it_sleeps(q)
+        p.end()
+        assert q.communicate(timeout=60)[0].splitlines() == ["4096", "0"]
 
 
 def test_each_record_once_while_it_runs(w):

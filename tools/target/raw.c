@@ -253,11 +253,11 @@ static int encode(struct raw *x, unsigned int cpu, uint64_t hold_ns)
 
 /*
  * Do readers wait for a full sub-buffer? Not if buffer_percent is 0, or no process records any
- * more.
+ * more. A process that was killed leaves its tracing_on.
  */
 static bool waits_for_full(const struct raw *x)
 {
-	return follow_percent(x->f) && follow_tracing_on(x->f);
+	return follow_percent(x->f) && follow_tracing_on(x->f) && follow_lives(x->f);
 }
 
 /* Fill the queue of a CPU. Return: whether it has a sub-buffer for the reader. */
