@@ -145,6 +145,8 @@ def check(w, env):
                 waited = float(m[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[m[2]]
                 assert 0.25 <= waited <= took + 0.1, (line, took)
                 assert (function in stack) if function else stack == ["(no stack: to stop it would end its system call)"], text
+            # the threads run for a moment when they are let go
+            stands_still(p.pid, NAMES)
             rows = json.loads(w.run("hang", "--json", p.pid).stdout)
             tids = {t["comm"]: t["tid"] for t in rows["threads"]}
             assert sorted(rows["deadlocks"][0]) == sorted((tids["forth"], tids["back"])) and len(rows["deadlocks"]) == 1, rows
