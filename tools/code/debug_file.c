@@ -5,7 +5,6 @@
  */
 #include "tools/code/debug_file.h"
 
-#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
@@ -98,12 +97,12 @@ static int open_by_build_id(const struct debug_file_of *of, struct stat *st)
 
 static int open_link(const struct debug_file_of *of, const char *format, struct stat *st)
 {
-	const char *slash = strrchr(of->path, '/');
+	const char *slash = of->path ? strrchr(of->path, '/') : NULL;
 	int dir = slash ? (int)(slash - of->path) + 1 : 0;
 	char path[PATH_MAX + NAME_MAX + 32];
 
-	if (!of->link || !*of->link || strlen(of->link) > NAME_MAX || strchr(of->link, '/') ||
-	    dir > PATH_MAX)
+	if (!of->path || !of->link || !*of->link || strlen(of->link) > NAME_MAX ||
+	    strchr(of->link, '/') || dir > PATH_MAX)
 		return -1;
 	snprintf(path, sizeof(path), format, dir, of->path, of->link);
 	return open_regular(path, st);
@@ -132,4 +131,28 @@ int debug_file_next(const struct debug_file_of *of, unsigned int *place)
 		close(fd);
 	}
 	return -1;
+}
+
+/*
+ * libdwfl asks for the debug file of the module (@link is the name in .gnu_debuglink), and then,
+ * with a path and no CRC, for the file with the parts that dwz took out of that one.
+ */
+int debug_file_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+		    const char *path, const char *link, GElf_Word crc, char **found)
+{
+	struct debug_file_of of = {.path = path, .link = link, .crc = crc};
+	unsigned int place = 0;
+	GElf_Addr addr;
+	struct stat st;
+	int n;
+
+	if (link && strchr(link, '/')) {
+		if (crc || (!stat(link, &st) && !S_ISREG(st.st_mode)))
+			return -1;
+		return dwfl_standard_find_debuginfo(module, userdata, name, base, path, link, crc,
+						    found);
+	}
+	n = dwfl_module_build_id(module, &of.build_id, &addr);
+	of.build_id_bytes = n > 0 ? (size_t)n : 0;
+	return debug_file_next(&of, &place);
 }

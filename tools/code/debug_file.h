@@ -3,6 +3,7 @@
 #ifndef VESTIGE_TOOLS_DEBUG_FILE_H
 #define VESTIGE_TOOLS_DEBUG_FILE_H
 
+#include <elfutils/libdwfl.h>
 #include <libelf.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,13 @@ struct debug_file_of {
  * Return: a descriptor, to be closed; -1: there is no more.
  */
 int debug_file_next(const struct debug_file_of *of, unsigned int *place);
+
+/*
+ * debug_file_find() - the same for libdwfl: `find_debuginfo` of struct Dwfl_Callbacks, in place of
+ * dwfl_standard_find_debuginfo(). The parts that dwz took out of a debug file are found, too.
+ */
+int debug_file_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+		    const char *path, const char *link, GElf_Word crc, char **found);
 
 /*
  * elf_build_id() - copy the build-id of an ELF file.

@@ -76,35 +76,11 @@ static bool is_the_one(const char *path, uint64_t base)
 	return object_identity_base(&row, path) == base;
 }
 
-/*
- * libdwfl asks for the debug file of the module (@link is the name in .gnu_debuglink), and then,
- * with a path and no CRC, for the file with the parts that dwz took out of that one.
- */
-static int find_debug_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
-			   const char *path, const char *link, GElf_Word crc, char **found)
-{
-	struct debug_file_of of = {.path = path, .link = link, .crc = crc};
-	unsigned int place = 0;
-	GElf_Addr addr;
-	struct stat st;
-	int n;
-
-	if (link && strchr(link, '/')) {
-		if (crc || (!stat(link, &st) && !S_ISREG(st.st_mode)))
-			return -1;
-		return dwfl_standard_find_debuginfo(module, userdata, name, base, path, link, crc,
-						    found);
-	}
-	n = dwfl_module_build_id(module, &of.build_id, &addr);
-	of.build_id_bytes = n > 0 ? (size_t)n : 0;
-	return debug_file_next(&of, &place);
-}
-
 static void open_object(struct object *o)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = find_debug_file,
+		.find_debuginfo = debug_file_find,
 		.section_address = dwfl_offline_section_address,
 	};
 

@@ -14,14 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/procfs.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
 #include "tools/base/machine.h"
+#include "tools/code/debug_file.h"
 #include "tools/code/demangle.h"
 #include "tools/target/oops.h"
 
-#define MAX_FRAMES 128
+#define MAX_FRAMES    128
+#define OPEN_LIMIT_US 500000
 
 struct core {
 	int fd;
@@ -206,13 +209,51 @@ static int put_thread(Dwfl_Thread *thread, void *arg)
 	return DWARF_CB_OK;
 }
 
+static void wake(int sig)
+{
+	(void)sig;
+}
+
+/* Open the module's file now. */
+static int open_module(Dwfl_Module *m, void **user, const char *name, Dwarf_Addr base, void *arg)
+{
+	GElf_Addr bias;
+
+	(void)user;
+	(void)name;
+	(void)base;
+	(void)arg;
+	dwfl_module_getelf(m, &bias);
+	return DWARF_CB_OK;
+}
+
+/*
+ * libdwfl opens the files that the core names. One may be a FIFO by now, where open() waits for
+ * ever: a signal ends the wait, and libdwfl goes on without that file.
+ */
+static int open_modules(struct core *c)
+{
+	const struct itimerval times = {{0, OPEN_LIMIT_US}, {0, OPEN_LIMIT_US}}, none = {0};
+	const struct sigaction sa = {.sa_handler = wake};
+	struct sigaction before;
+	int err;
+
+	sigaction(SIGALRM, &sa, &before);
+	setitimer(ITIMER_REAL, &times, NULL);
+	err = dwfl_core_file_report(c->dwfl, c->elf, NULL) < 0 ||
+	      dwfl_report_end(c->dwfl, NULL, NULL);
+	if (!err)
+		dwfl_getmodules(c->dwfl, open_module, NULL, 0);
+	setitimer(ITIMER_REAL, &none, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	return err;
+}
+
 static int load(struct core *c, const char *path)
 {
-	static char *debug_path;
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.debuginfo_path = &debug_path,
+		.find_debuginfo = debug_file_find,
 	};
 
 	elf_version(EV_CURRENT);
@@ -221,8 +262,7 @@ static int load(struct core *c, const char *path)
 		return fail_errno(errno, "cannot open '%s'", path);
 	c->elf = elf_begin(c->fd, ELF_C_READ_MMAP, NULL);
 	c->dwfl = c->elf ? dwfl_begin(&callbacks) : NULL;
-	if (!c->dwfl || dwfl_core_file_report(c->dwfl, c->elf, NULL) < 0 ||
-	    dwfl_report_end(c->dwfl, NULL, NULL))
+	if (!c->dwfl || open_modules(c))
 		return fail(EINVAL, "%s is not a core that can be read: %s", path, dwfl_errmsg(-1));
 	read_notes(c);
 	if (!c->has_status)

@@ -24,6 +24,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/proc_pid.h"
+#include "tools/code/debug_file.h"
 #include "tools/code/demangle.h"
 #include "tools/target/image.h"
 #include "tools/text/duration.h"
@@ -217,10 +218,8 @@ static int add_frame(Dwfl_Frame *frame, void *arg)
 
 static void take_stacks(struct hang *h)
 {
-	static char *no_path;
 	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
-						 .find_debuginfo = dwfl_standard_find_debuginfo,
-						 .debuginfo_path = &no_path};
+						 .find_debuginfo = debug_file_find};
 	int err;
 
 	h->dwfl = dwfl_begin(&callbacks);
