@@ -229,7 +229,7 @@ def test_a_daemon(w):
     w.run("clean")
 
 
-# Its child, which libc's fork() did not make, executes ./daemon when the parent is gone: after
+# Its child, which libc's fork() did not make, executes argv[2] when the parent is gone: after
 # argv[1] milliseconds.
 LATE = r"""
 #define _GNU_SOURCE
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
 		return 0;
 	setsid();
 	usleep(1000 * atoi(argv[1]));
-	execl("./loops", "loops", NULL);
+	execl(argv[2], argv[2], "first", NULL);
 	return 1;
 }
 """
@@ -262,17 +262,49 @@ int main(void)
 """
 
 
+# Executes itself again and again, without the engine.
+AGAIN = r"""
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		printf("%d\n", getpid());
+		fflush(stdout);
+	}
+	execl(argv[0], argv[0], NULL);
+	return 1;
+}
+"""
+
+
+def test_a_child_that_executes(w):
+    """In the middle of execve() a process has no environment that shows whose child it is."""
+    w.compile("late", LATE)
+    w.compile("again", AGAIN, "-static")
+    for _ in range(10):
+        with Beside(w, BIN, "record", "-q", "-p", "function", "-o", "d.dat", "./late", 0, "./again", stderr=subprocess.PIPE) as r:
+            pid = int(r.p.stdout.readline())
+            try:
+                assert r.p.wait() == 0
+            finally:
+                kill_and_wait(pid)
+            said = r.p.stderr.read().decode()
+            assert f"process {pid}" in said and "without the engine" in said, said
+    w.run("clean")
+
+
 def test_a_late_child(w):
     """What has no area yet when PROG ends is waited for a while, and is named then, too."""
     w.compile("late", LATE)
     w.compile("loops", LOOPS)
-    for ms, says in ((150, "is not recorded any more"), (6000, "without the engine")):
-        with Beside(w, BIN, "record", "-q", "-p", "function", "-o", "d.dat", "./late", ms, stderr=subprocess.PIPE) as r:
+    for ms, says in ((30, "is not recorded any more"), (6000, "without the engine")):
+        with Beside(w, BIN, "record", "-q", "-p", "function", "-o", "d.dat", "./late", ms, "./loops", stderr=subprocess.PIPE) as r:
             said = r.p.stderr.readline().decode()
             pid = int(r.p.stdout.readline())
             try:
                 assert r.p.wait() == 0 and f"process {pid}" in said and says in said and "record -P PID" in said, (ms, said)
-                if ms == 150:
+                if ms == 30:
                     assert w.run("get", "-P", pid, "current_tracer").stdout == b"nop\n"
             finally:
                 kill_and_wait(pid)

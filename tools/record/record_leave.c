@@ -15,67 +15,63 @@
 
 #include "tools/base/note.h"
 #include "tools/record/record_impl.h"
+#include "tools/target/process_env.h"
 #include "tools/target/target.h"
 
 #define LEAVE_NAP_NS 10000000
 #define LEAVE_NAPS   10u
 #define COME_NAPS    50u /* of waiting for areas of processes that PROG has just started */
-#define ENV_BYTES    (256u << 10)
 
 /* Has process @pid the environment that `record` gave to PROG? */
-static bool is_of_session(int pid, const char *session, char *buf)
+static bool is_of_session(int pid, const char *session)
 {
-	char path[32], want[128];
-	size_t n = (size_t)snprintf(want, sizeof(want), "VESTIGE_SESSION=%s", session) + 1, got = 0;
-	ssize_t more = 1;
-	int fd;
+	char *its = process_env(pid, "VESTIGE_SESSION");
+	bool same = its && !strcmp(its, session);
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	while (more > 0 && got < ENV_BYTES) {
-		more = read(fd, buf + got, ENV_BYTES - got);
-		got += more > 0 ? (size_t)more : 0;
-	}
-	close(fd);
-	for (size_t at = 0; n <= sizeof(want) && at + n <= got;
-	     at += strnlen(buf + at, got - at) + 1)
-		if (!memcmp(buf + at, want, n))
-			return true;
-	return false;
+	free(its);
+	return same;
 }
 
 /*
  * Find processes that PROG has started and that have no area yet: it is made a moment after fork or
  * exec, perhaps after PROG's end. Only processes with a higher PID than PROG are checked.
- * @pids: @nr processes that have an area. @list: gets the PIDs of the others, as " 12 13". Return:
- * how many others.
+ * @pids: @nr processes that have an area. @list: gets the PIDs of the others, as " 12 13".
+ * @executes: set if a process executes a program now, which hides whether it is one of them.
+ * Return: how many others.
  */
-static int coming(const struct record_run *run, const int *pids, int nr, char *list, size_t room)
+static int coming(const struct record_run *run, const int *pids, int nr, char *list, size_t room,
+		  bool *executes)
 {
 	DIR *dir = opendir("/proc");
-	char *buf = malloc(ENV_BYTES);
 	struct dirent *e;
 	size_t used = 0;
 	int found = 0;
 
 	*list = '\0';
-	while (dir && buf && (e = readdir(dir))) {
+	*executes = false;
+	while (dir && (e = readdir(dir))) {
 		int pid = atoi(e->d_name);
 		bool known = pid <= run->launch.pid;
 
 		for (int i = 0; i < nr && !known; i++)
 			known = pids[i] == pid;
-		if (known || !is_of_session(pid, run->launch.session, buf))
+		if (known)
 			continue;
+		if (!is_of_session(pid, run->launch.session)) {
+			if (process_executes(pid)) {
+				*executes = true;
+				continue;
+			}
+			/* it may have been executing before */
+			if (!is_of_session(pid, run->launch.session))
+				continue;
+		}
 		found++;
 		if (used < room - 16)
 			used += (size_t)snprintf(list + used, room - used, " %d", pid);
 	}
 	if (dir)
 		closedir(dir);
-	free(buf);
 	return found;
 }
 
@@ -83,15 +79,21 @@ static int coming(const struct record_run *run, const int *pids, int nr, char *l
 static void await_areas(struct record_run *run)
 {
 	const struct timespec nap = {.tv_nsec = LEAVE_NAP_NS};
-	char list[128];
+	char list[128], seen[128];
 	int nr_coming = 0;
 
 	for (unsigned int i = 0; i <= COME_NAPS; i++) {
-		int *pids = NULL, nr = recorder_living(run->recorder, &pids);
+		int *pids = NULL, nr = recorder_living(run->recorder, &pids), found;
+		bool executes;
 
-		nr_coming = coming(run, pids, nr, list, sizeof(list));
+		found = coming(run, pids, nr, seen, sizeof(seen), &executes);
 		free(pids);
-		if (!nr_coming || i == COME_NAPS)
+		/* one that was seen before may be executing now */
+		if (found || !executes) {
+			nr_coming = found;
+			memcpy(list, seen, sizeof(list));
+		}
+		if ((!found && !executes) || i == COME_NAPS)
 			break;
 		nanosleep(&nap, NULL);
 		/* drain records during the wait */

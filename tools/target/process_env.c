@@ -2,9 +2,13 @@
 /* See process_env.h. The program may have overwritten this memory, so any byte may be there. */
 #include "tools/target/process_env.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "tools/base/proc_pid.h"
 
 char *process_env(int pid, const char *name)
 {
@@ -21,4 +25,27 @@ char *process_env(int pid, const char *name)
 	if (f)
 		fclose(f);
 	return value;
+}
+
+/* Is a file of /proc/PID empty? No, if it cannot be read. */
+static bool is_empty(int pid, const char *name)
+{
+	char path[64], byte;
+	bool empty;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	empty = fd >= 0 && !read(fd, &byte, 1);
+	if (fd >= 0)
+		close(fd);
+	return empty;
+}
+
+bool process_executes(int pid)
+{
+	struct proc_status s;
+
+	return is_empty(pid, "environ") && is_empty(pid, "cmdline") && !proc_status(pid, &s) &&
+	       s.has_memory;
 }

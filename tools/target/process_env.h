@@ -3,7 +3,15 @@
 #ifndef VESTIGE_TOOLS_PROCESS_ENV_H
 #define VESTIGE_TOOLS_PROCESS_ENV_H
 
+#include <stdbool.h>
+
 /* The value of a variable, to be freed; NULL: it is not set, or the environment cannot be read. */
 char *process_env(int pid, const char *name);
+
+/*
+ * process_executes() - whether a process is in the middle of execve(): it has memory, but neither
+ * an environment nor a command line yet. False if they cannot be read.
+ */
+bool process_executes(int pid);
 
 #endif
