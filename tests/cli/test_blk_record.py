@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 
-from cli_test import BIN, Skip, main, need, root, spinning, until
+from cli_test import BIN, Skip, kernel_alone, main, need, root, spinning, until
 
 TRACING = "/sys/kernel/tracing/"
 FILES = ("current_tracer", "buffer_size_kb", "trace_clock", "tracing_on", "options/bin", "options/context-info", "options/overwrite")
@@ -74,6 +74,7 @@ def tool(w, *args):
     return subprocess.run(args, cwd=w.dir, env=ENV, capture_output=True, text=True, timeout=100)
 
 
+@kernel_alone()
 def test_files_as_blktrace(w):
     with Loop(w) as loop:
         p = loop.start(w)
@@ -99,6 +100,7 @@ def test_files_as_blktrace(w):
         assert sum(map(int, re.findall(r"(\d+) valid", text))) == events and not re.search(r" [1-9]\d* invalid", text), text
 
 
+@kernel_alone()
 def test_masks_and_pipe(w):
     with Loop(w) as loop:
         p = loop.start(w, "-q", "-a", "complete", "-o", "-", stdout=open(f"{w.dir}/pipe", "wb"))
@@ -115,6 +117,7 @@ def test_masks_and_pipe(w):
         assert len(re.findall(r" C +R", lines)) == 3 and not re.search(r" [QDC] +W", lines), lines
 
 
+@kernel_alone()
 def test_drops_are_counted(w):
     """Records that do not fit in the buffer of a stopped recorder are counted as drops."""
     with Loop(w) as loop:
@@ -134,6 +137,7 @@ def stacks(lines):
             for sector, stack in re.findall(r" D +[A-Z]+ (\d+) \+ \d+ \[.*\]\n.* m +N stack: (.*)\n", lines)]
 
 
+@kernel_alone()
 def test_stacks(w):
     """Behind each issue its stack: of the program's own system call, where it waits for the I/O."""
     with Loop(w) as loop:
@@ -159,6 +163,7 @@ def test_stacks(w):
             assert tool(w, "blkrawverify", loop.name).returncode == 0
 
 
+@kernel_alone()
 def test_stacks_without_room(w):
     """Issues whose stacks had no room are counted, and have none."""
     with Loop(w) as loop:
@@ -175,6 +180,7 @@ def test_stacks_without_room(w):
         assert missing and missing + len(stacks(lines)) == len(re.findall(r" D +[A-Z]+ \d+ \+", lines)), (err, lines)
 
 
+@kernel_alone()
 def test_busy_and_killed(w):
     with Loop(w) as loop:
         p = loop.start(w, "-q", *["--stack"] * os.path.exists(TRACING + "events/block/block_rq_issue"))
@@ -244,6 +250,7 @@ def moved(loop):
     return int(n[2]) * SECTOR, int(n[6]) * SECTOR
 
 
+@kernel_alone()
 def test_program(w):
     """The requests of a program, by file, system call and function: as it counts them, and as the
     kernel does."""

@@ -137,7 +137,10 @@ def test_it_is_encoded_meanwhile(w):
     """Also where a thread sleeps from the beginning, whose page would hold all back."""
     if not encoded_meanwhile(w):
         raise Skip("no CPU was idle for a minute, or the disk has little room")
-    assert encoded_meanwhile(w, str(NR), "sleeper")
+    if not encoded_meanwhile(w, str(NR), "sleeper"):
+        if not encoded_meanwhile(w):
+            raise Skip("no CPU was idle for a minute")
+        assert encoded_meanwhile(w, str(NR), "sleeper")
     assert leaves(w) == 8 * NR + 1
 
 

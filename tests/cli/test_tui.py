@@ -84,8 +84,8 @@ def test_views(w):
         t.keys("0", "3")
         fib = [r for r in calls if r["name"] == "fib"]
         t.shows(rf"^ +[\d.]+% .* {len(fib)} fib$")
-        shown = re.findall(r"^ +[\d.]+% .* (\d+) (\w+)$", t.screen(), re.M)
-        assert {(n, name) for n, name in shown} == {(str(sum(r["name"] == f for r in calls)), f) for f in {r["name"] for r in calls}}
+        want = {(str(sum(r["name"] == f for r in calls)), f) for f in {r["name"] for r in calls}}
+        until(lambda: set(re.findall(r"^ +[\d.]+% .* (\d+) (\w+)$", t.screen(), re.M)) == want, t.screen)
         t.keys("4")
         t.shows(rf"^Calls +{len(calls)}; events {len(rows) - len(calls)};")
         t.keys("Tab")
@@ -107,8 +107,10 @@ def test_axis_and_names(w):
     assert tids
     with tui(w, "t.dat", size=(100, 60)) as t:
         t.shows(r"^ Timeline: t\.dat, ")
-        shown = re.findall(r"^with_a\w*-(\d+)( st| ev|) ", t.screen(), re.M)
-        assert {tid for tid, _ in shown} == tids and {kind for _, kind in shown} == {" st", " ev", ""}, shown
+        def rows():
+            shown = re.findall(r"^with_a\w*-(\d+)( st| ev|) ", t.screen(), re.M)
+            return {tid for tid, _ in shown}, {kind for _, kind in shown}
+        until(lambda: rows() == (tids, {" st", " ev", ""}), t.screen)
         t.keys(*["Right"] * 40, *["+"] * 16)
         unit = {"ns": 1, "us": 1000, "ms": 10 ** 6, "s": 10 ** 9}
 
@@ -116,6 +118,8 @@ def test_axis_and_names(w):
             """(ns that are shown, ns of each tick)."""
             head, axis = t.screen().split("\n")[:2]
             of = re.search(r" ([\d.]+) (\w+) of ", head)
+            if not of:
+                return 0, []
             return float(of[1]) * unit[of[2]], [float(n) * unit[u] for n, u in re.findall(r"\|([\d.]+) (\w+)", axis)]
 
         def is_right():

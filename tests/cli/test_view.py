@@ -658,9 +658,9 @@ def test_many_connections(w):
             s.sendall(half)
         until(lambda: connections(c.pid) > 200)
         os.kill(c.pid, signal.SIGINT)
-        until(lambda: not os.path.exists(c.path), seconds=20)
+        until(lambda: not os.path.exists(c.path), seconds=120)
         # a second signal may end it at once, by then
-        until(lambda: read_state(c.pid) == "Z", seconds=20)
+        until(lambda: read_state(c.pid) == "Z", seconds=120)
 
 
 def test_a_query_is_ended(w):
