@@ -341,8 +341,11 @@ static void let_late_go(struct attach *a)
 /* Check a thread's filters: -EPERM with @call if they refuse a call of the engine. */
 static int read_thread_filters(struct attach *a, int tid, const char **call)
 {
-	int sig, got = stop(a, tid, &sig), err;
+	int sig, got, err;
 
+	/* a thread that has no CPU stops later */
+	while (!(got = stop(a, tid, &sig)) && !kill(tid, 0) && time_ns(CLOCK_MONOTONIC) < a->until)
+		poll(NULL, 0, STEP_MS);
 	if (got < 0)
 		return got;
 	if (!got)
