@@ -196,7 +196,7 @@ static int forks(void)
 }
 static int waits(const char *how)
 {
-	struct timespec t = {1, 500000000};
+	struct timespec t = {4, 0};
 	struct pollfd p = {.fd = 0, .events = POLLIN};
 	int ret = -2, fd = epoll_create1(0);
 	struct epoll_event e = {.events = EPOLLIN};
@@ -211,24 +211,24 @@ static int waits(const char *how)
 	else if (!strcmp(how, "poll"))
 		ret = poll(&p, 1, -1);
 	else if (!strcmp(how, "poll-time"))
-		ret = poll(NULL, 0, 1500);
+		ret = poll(NULL, 0, 4000);
 	else if (!strcmp(how, "nanosleep"))
 		ret = nanosleep(&t, NULL);
 	else if (!strcmp(how, "epoll"))
 		ret = epoll_wait(fd, &e, 1, -1);
 	else if (!strcmp(how, "select"))
-		ret = select(0, NULL, NULL, NULL, &(struct timeval){1, 500000});
+		ret = select(0, NULL, NULL, NULL, &(struct timeval){4, 0});
 	else if (!strcmp(how, "sem-time")) {
 		sem_t s;
 
 		sem_init(&s, 0, 0);
 		clock_gettime(CLOCK_REALTIME, &t);
-		t.tv_sec += 2;
+		t.tv_sec += 4;
 		ret = sem_timedwait(&s, &t) ? errno == ETIMEDOUT ? 7 : -1 : 0;
 	} else if (!strcmp(how, "cond")) {
 		pthread_mutex_lock(&m);
 		clock_gettime(CLOCK_REALTIME, &t);
-		t.tv_sec += 2;
+		t.tv_sec += 4;
 		ret = pthread_cond_timedwait(&c, &m, &t);
 	} else if (!strcmp(how, "vfork")) {
 		int status = 0, pid = vfork();
@@ -247,7 +247,7 @@ static int waits(const char *how)
 			_exit(read(0, &b, 1) == 1 ? 5 : 6);
 		ret = waitpid(pid, &status, 0) == pid ? status >> 8 : -1;
 	}
-	return printf("%s %d %s\n", how, ret, ret < 0 ? strerror(errno) : now() - begun >= 1.45 ? "late" : "soon");
+	return printf("%s %d %s\n", how, ret, ret < 0 ? strerror(errno) : now() - begun >= (!strcmp(how, "vfork") ? 1.45 : 3.95) ? "late" : "soon");
 }
 int main(int argc, char **argv)
 {
@@ -402,7 +402,8 @@ def test_threads_end(w):
             # an agent that outlives main's pthread_exit() loses what exit() is to flush
             ended = p.end()
             assert ended == (0, "ends\n"), ended
-            assert time.monotonic() - begun < 0.9 + waited_for_cpu() - waited, "the agent kept the process"
+            # the process waits 10 s for an agent that does not end
+            assert time.monotonic() - begun < 9 + waited_for_cpu() - waited, "the agent kept the process"
             gone = re.findall(rb"sched_process_exit: .*pid=(\d+)", w.run("show", "-P", p.pid).stdout)
             assert len(set(gone)) == 6, gone
         w.run("clean")

@@ -175,17 +175,26 @@ def test_refused(w):
     w.run("clean")
 
 
+def waits_in_vfork(maker):
+    def children(pid):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as f:
+            return f.read().split()
+    return any(children(c) for c in children(maker))
+
+
 def test_vfork(w):
     """A child that waits in vfork() cannot be attached to, and goes on when its own child ends:
     nothing of the tool, which lives, holds it. The child of vfork() is refused by name."""
     program = w.compile("vforks", VFORKS)
     with Maker(w) as m:
+        os.mkfifo(w.path("line"))
+        m.fifos.append(os.open(w.path("line"), os.O_RDWR))
+        m.ask(f"spawn {w.path('line')} {program}")
+        assert m.p.stdout.readline() == "ready\n"
+        # it waits before the tool comes: amid its first calls it could be attached to
+        until(lambda: waits_in_vfork(m.pid))
         with Follower(w, "--wait", 1, m.pid) as f:
             f.says("following it")
-            os.mkfifo(w.path("line"))
-            m.fifos.append(os.open(w.path("line"), os.O_RDWR))
-            m.ask(f"spawn {w.path('line')} {program}")
-            assert m.p.stdout.readline() == "ready\n"
             pid = int(f.says(r"no thread of process (\d+) came to a point ")[1])
             with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as children:
                 child = int(children.read())

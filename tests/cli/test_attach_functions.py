@@ -450,7 +450,7 @@ def test_a_handler_ends_a_wait(w):
         assert p.stdout.readline() == "ready\n"
         w.run("attach", p.pid)
         os.sched_setaffinity(p.pid, [cpu])
-        os.setpriority(os.PRIO_PROCESS, p.pid, 19)
+        os.setpriority(os.PRIO_PROCESS, p.pid, 10)
         for n in range(16):
             w.run("start", "-P", p.pid, "-l", f"f{1 + n // 8}{n % 8}")
             os.kill(p.pid, signal.SIGUSR1)
@@ -586,6 +586,7 @@ def test_a_thread_cannot_stop(w):
     """It is named; what one store changes is traced even so, and the rest when it goes on."""
     w.compile("vforks", VFORKS, PLAIN, "-O2", "-fcf-protection=none")
     with Program(w, "./vforks") as p:
+        until(lambda: any(open(f"/proc/{p.pid}/task/{t}/children", encoding="utf-8").read() for t in os.listdir(f"/proc/{p.pid}/task")))
         w.run("start", "-P", p.pid, "-l", "often", "-l", "main")
         said = w.run("get", "-P", p.pid, "vestige_status").stdout.decode()
         assert re.search(r"left out: thread \d+ did not", said), said

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 
-from cli_test import main, need, python_env, spinning
+from cli_test import main, need, python_env, spinning, until
 
 KERNELS = os.environ["SOURCE_DIR"] + "/tests/data/kernels/"
 NAMES = ("amd64-instances-v7", "amd64-instances-v6", "i386-instances-v7")
@@ -123,6 +123,7 @@ def test_calls_of_instances(w):
         for name in ("one", "two"):
             w.run("start", "-P", p.pid, "-B", name, "-p", "function_graph")
         until_calls(w, p)
+        until(lambda: b"leaf" in w.run("show", "-P", p.pid, "-B", "two").stdout)
         w.run("stop", "-P", p.pid, "-a")
         w.run("extract", "-P", p.pid, "-a", "-t")
 
@@ -150,6 +151,7 @@ def test_arguments_in_one_of_two(w):
         w.run("start", "-P", p.pid, "-p", "function_graph")
         w.run("set", "-P", p.pid, "trace_marker", "beside the calls")
         until_calls(w, p)
+        until(lambda: b"leaf()" in w.run("show", "-P", p.pid).stdout)
         w.run("stop", "-P", p.pid, "-a", "-t")
         w.run("extract", "-P", p.pid, "-a", "-t")
     for file in ("trace.dat", "again.dat"):

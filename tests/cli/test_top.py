@@ -185,7 +185,7 @@ def test_kernel(w):
     out = w.run("top", "-k", "-e", "sched:sched_switch", "-n", 2, "-d", "0.3", "--json").stdout
     r = rows(out.splitlines()[-1])
     assert r["sched:sched_switch"]["calls"] > 0 and r["sched:sched_switch"]["p50_ns"] is None, r
-    # those of a `vestige top -k` that runs at the same time stay
+    # a `vestige top -k` that runs at the same time has its own
     left = [n for n in os.listdir("/sys/kernel/tracing/instances") if n.startswith("top-") and not os.path.exists(f"/proc/{n[4:]}")] \
         if os.path.isdir("/sys/kernel/tracing/instances") else []
     assert left == [], left
