@@ -21,6 +21,8 @@
 #define LEAVE_NAP_NS 10000000
 #define LEAVE_NAPS   10u
 #define COME_NAPS    50u /* of waiting for areas of processes that PROG has just started */
+#define BARE_LOOKS   3u	 /* a process without an environment may be one of them so long */
+#define MAX_COMERS   64u
 
 /* Has process @pid the environment that `record` gave to PROG? */
 static bool is_of_session(int pid, const char *session)
@@ -32,46 +34,76 @@ static bool is_of_session(int pid, const char *session)
 	return same;
 }
 
+/* Processes without an area that PROG has started. */
+struct comers {
+	int pids[MAX_COMERS];
+	unsigned int nr, nr_looks;
+	bool hidden; /* in the last look, a process may have been one of them */
+	char list[128];
+};
+
+enum kind { OTHER, OURS, HIDDEN };
+
+/* HIDDEN: it is in the middle of execve(), or has no environment at all. */
+static enum kind kind_of(int pid, const char *session)
+{
+	/* a process may begin or end to execute between the two */
+	for (int i = 0; i < 3; i++) {
+		if (is_of_session(pid, session))
+			return OURS;
+		if (process_is_bare(pid))
+			return HIDDEN;
+	}
+	return OTHER;
+}
+
+/* The same, with what earlier looks have shown. */
+static bool is_comer(struct comers *c, int pid, const char *session)
+{
+	enum kind kind = kind_of(pid, session);
+	bool before = false;
+
+	for (unsigned int i = 0; i < c->nr && !before; i++)
+		before = c->pids[i] == pid;
+	if (kind == OURS && !before && c->nr < MAX_COMERS)
+		c->pids[c->nr++] = pid;
+	if (kind != HIDDEN)
+		return kind == OURS;
+	if (!before && (c->nr_looks < BARE_LOOKS || process_executes(pid)))
+		c->hidden = true;
+	return before;
+}
+
 /*
  * Find processes that PROG has started and that have no area yet: it is made a moment after fork or
  * exec, perhaps after PROG's end. Only processes with a higher PID than PROG are checked.
- * @pids: @nr processes that have an area. @list: gets the PIDs of the others, as " 12 13".
- * @executes: set if a process executes a program now, which hides whether it is one of them.
- * Return: how many others.
+ * @pids: @nr processes that have an area. Return: how many others, which c->list names.
  */
-static int coming(const struct record_run *run, const int *pids, int nr, char *list, size_t room,
-		  bool *executes)
+static int coming(const struct record_run *run, const int *pids, int nr, struct comers *c)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *e;
 	size_t used = 0;
 	int found = 0;
 
-	*list = '\0';
-	*executes = false;
+	c->list[0] = '\0';
+	c->hidden = false;
 	while (dir && (e = readdir(dir))) {
 		int pid = atoi(e->d_name);
 		bool known = pid <= run->launch.pid;
 
 		for (int i = 0; i < nr && !known; i++)
 			known = pids[i] == pid;
-		if (known)
+		if (known || !is_comer(c, pid, run->launch.session))
 			continue;
-		if (!is_of_session(pid, run->launch.session)) {
-			if (process_executes(pid)) {
-				*executes = true;
-				continue;
-			}
-			/* it may have been executing before */
-			if (!is_of_session(pid, run->launch.session))
-				continue;
-		}
 		found++;
-		if (used < room - 16)
-			used += (size_t)snprintf(list + used, room - used, " %d", pid);
+		if (used < sizeof(c->list) - 16)
+			used += (size_t)snprintf(c->list + used, sizeof(c->list) - used, " %d",
+						 pid);
 	}
 	if (dir)
 		closedir(dir);
+	c->nr_looks++;
 	return found;
 }
 
@@ -79,21 +111,15 @@ static int coming(const struct record_run *run, const int *pids, int nr, char *l
 static void await_areas(struct record_run *run)
 {
 	const struct timespec nap = {.tv_nsec = LEAVE_NAP_NS};
-	char list[128], seen[128];
+	struct comers c = {.nr = 0};
 	int nr_coming = 0;
 
 	for (unsigned int i = 0; i <= COME_NAPS; i++) {
-		int *pids = NULL, nr = recorder_living(run->recorder, &pids), found;
-		bool executes;
+		int *pids = NULL, nr = recorder_living(run->recorder, &pids);
 
-		found = coming(run, pids, nr, seen, sizeof(seen), &executes);
+		nr_coming = coming(run, pids, nr, &c);
 		free(pids);
-		/* one that was seen before may be executing now */
-		if (found || !executes) {
-			nr_coming = found;
-			memcpy(list, seen, sizeof(list));
-		}
-		if ((!found && !executes) || i == COME_NAPS)
+		if ((!nr_coming && !c.hidden) || i == COME_NAPS)
 			break;
 		nanosleep(&nap, NULL);
 		/* drain records during the wait */
@@ -104,7 +130,7 @@ static void await_areas(struct record_run *run)
 		     "process%s%s; "
 		     "a static program, or one that is not executed yet: `vestige record -P PID` "
 		     "records it",
-		     run->launch.path, nr_coming > 1 ? "es" : "", list);
+		     run->launch.path, nr_coming > 1 ? "es" : "", c.list);
 }
 
 /*

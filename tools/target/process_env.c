@@ -42,10 +42,14 @@ static bool is_empty(int pid, const char *name)
 	return empty;
 }
 
-bool process_executes(int pid)
+bool process_is_bare(int pid)
 {
 	struct proc_status s;
 
-	return is_empty(pid, "environ") && is_empty(pid, "cmdline") && !proc_status(pid, &s) &&
-	       s.has_memory;
+	return is_empty(pid, "environ") && !proc_status(pid, &s) && s.has_memory;
+}
+
+bool process_executes(int pid)
+{
+	return process_is_bare(pid) && is_empty(pid, "cmdline");
 }

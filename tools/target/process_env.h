@@ -10,8 +10,10 @@ char *process_env(int pid, const char *name);
 
 /*
  * process_executes() - whether a process is in the middle of execve(): it has memory, but neither
- * an environment nor a command line yet. False if they cannot be read.
+ * an environment nor a command line yet. process_is_bare() - the same, or a process that never had
+ * an environment. False if they cannot be read.
  */
 bool process_executes(int pid);
+bool process_is_bare(int pid);
 
 #endif
