@@ -24,6 +24,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/proc_pid.h"
+#include "tools/base/settable.h"
 #include "tools/base/time_ns.h"
 #include "tools/blk/blk_format.h"
 #include "tools/blk/blk_settings.h"
@@ -168,17 +169,7 @@ static int set(struct record *w, const char *file, const char *value)
 
 	snprintf(path, sizeof(path), BLK_TRACING "/%s", file);
 	err = blk_settings_read(path, before, sizeof(before));
-	/* of several values the one in brackets is set: "local [mono]" */
-	if (!err && strchr(before, '[') && strchr(before, ']')) {
-		char *begin = strchr(before, '[') + 1;
-
-		*strchr(begin, ']') = '\0';
-		memmove(before, begin, strlen(begin) + 1);
-	}
-	/* "7 (expanded: 1408)" */
-	if (!err)
-		before[strcspn(before, " ")] = '\0';
-	return err ? err : blk_settings_set(w->settings, path, value, before);
+	return err ? err : blk_settings_set(w->settings, path, value, settable(before));
 }
 
 static int set_all(struct record *w)

@@ -20,6 +20,7 @@
 #include "tools/area/meta.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/settable.h"
 #include "tools/base/time_ns.h"
 #include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
@@ -124,15 +125,12 @@ static int check_recorder(const struct image *i)
 static int keep(struct changes *c, struct target *t, const char *file)
 {
 	struct change *row = &c->rows[c->nr];
-	char line[128], *more;
+	char line[128];
 	int err = target_first_line(t, file, line, sizeof(line));
 
 	if (err)
 		return err;
-	/* `7 (expanded: 1408)` */
-	more = strchr(line, ':');
-	snprintf(row->before, sizeof(row->before), "%s", more ? more + 2 : line);
-	row->before[strcspn(row->before, ") ")] = '\0';
+	snprintf(row->before, sizeof(row->before), "%s", settable(line));
 	row->file = file;
 	c->nr++;
 	return 0;

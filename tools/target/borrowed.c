@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/settable.h"
 #include "tools/target/areas_dir.h"
 #include "tools/target/process.h"
 
@@ -134,16 +135,12 @@ int borrowed_add(struct borrowed *b, struct target *t, const char *path, const c
  */
 static int put_text(struct target *t, const char *path, const char *text)
 {
-	const char *size = strstr(text, "expanded: ");
+	char size[64];
 	int err;
 
-	/* `7 (expanded: 1408)`: a buffer that was never used */
-	if (size && !strcmp(path, "buffer_size_kb")) {
-		char number[24];
-
-		snprintf(number, sizeof(number), "%lu",
-			 strtoul(size + strlen("expanded: "), NULL, 10));
-		return target_set(t, path, number);
+	if (!strcmp(path, "buffer_size_kb")) {
+		snprintf(size, sizeof(size), "%s", text);
+		return target_set(t, path, settable(size));
 	}
 	if (!strchr(text, '#'))
 		return target_set(t, path, text);
