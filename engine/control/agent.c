@@ -42,6 +42,7 @@
 #include "engine/control/oops.h"
 #include "engine/control/tree.h"
 #include "engine/process/area.h"
+#include "engine/core/credentials.h"
 #include "engine/core/function.h"
 #include "engine/core/interpose.h"
 #include "engine/core/sandbox.h"
@@ -148,10 +149,37 @@ int agent_is_to_end(void)
 	return load_acquire(&state) != RUNS;
 }
 
+/*
+ * A call that changed the main thread's credentials, for the agent to repeat. The main thread alone
+ * writes @call and @asked. @ends: the agent repeats no more.
+ */
+static struct {
+	struct credentials_call call;
+	uint32_t asked, done; /* numbers of calls; @done is a futex */
+	uint32_t ends;
+} follow;
+
+static void follow_wake(void)
+{
+	arch_syscall(SYS_futex, (long)&follow.done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static void follow_main(void)
+{
+	uint32_t asked = load_acquire(&follow.asked);
+
+	if (asked == follow.done)
+		return;
+	credentials_repeat(&follow.call);
+	store_release(&follow.done, asked);
+	follow_wake();
+}
+
 static int work(void)
 {
 	int timeout_ms;
 
+	follow_main();
 	tree_lock_take();
 	timeout_ms = sched_perf_work();
 	tree_lock_release();
@@ -409,6 +437,8 @@ static void *agent_main(void *arg)
 		tree_lock_release();
 	}
 	store_release(&agent_tid, 0);
+	store_release(&follow.ends, 1);
+	follow_wake();
 	area_keep_folder(0);
 	return NULL;
 }
@@ -435,6 +465,30 @@ static void agent_wake(void)
 		arch_syscall(SYS_tgkill, sys_getpid(), tid, WAKE, 0, 0, 0);
 	else
 		knock();
+}
+
+/*
+ * The main thread has made @call: wait until the agent has made it, too. Signals wait, because
+ * their handlers may make such a call.
+ */
+static void agent_follow(const struct credentials_call *call)
+{
+	const long slice[2] = {0, WAIT_MS * 1000000L};
+	uint64_t until = now_ms() + PATIENCE_MS, signals;
+	uint32_t asked, done;
+
+	if (load_acquire(&state) != RUNS || load_acquire(&follow.ends))
+		return;
+	signals = sys_put_off_signals(UINT64_MAX);
+	asked = follow.asked + 1;
+	follow.call = *call;
+	store_release(&follow.asked, asked);
+	agent_wake();
+	while ((done = load_acquire(&follow.done)) != asked && !load_acquire(&follow.ends) &&
+	       now_ms() < until)
+		arch_syscall(SYS_futex, (long)&follow.done, FUTEX_WAIT_PRIVATE, done, (long)slice,
+			     0, 0);
+	sys_set_signals(signals);
 }
 
 /*
@@ -504,6 +558,7 @@ static void agent_start(void)
 	state = RUNS;
 	naming = UNNAMED;
 	nr_filters = 0;
+	follow.asked = follow.done = follow.ends = 0;
 	err = thread_create_untraced(&agent, &attr, agent_main);
 	pthread_attr_destroy(&attr);
 	interpose_unmute();
@@ -514,6 +569,7 @@ static void agent_start(void)
 		area_status("no control from outside: no thread for it", NULL, -err);
 	} else {
 		sandbox_use_agent(agent_stop, agent_start);
+		credentials_use_agent(agent_follow);
 	}
 }
 

@@ -20,6 +20,7 @@
 #include "engine/process/clock.h"
 #include "engine/process/libc.h"
 #include "engine/process/thread_list.h"
+#include "engine/core/credentials.h"
 #include "engine/core/thread.h"
 #include "engine/ring/pool.h"
 #include "engine/ring/ring.h"
@@ -306,7 +307,7 @@ typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned 
 VESTIGE_INTERPOSED int prctl(int op, ...)
 {
 	static prctl_fn *real;
-	unsigned long arg[4];
+	unsigned long all[5] = {(unsigned long)op}, *arg = all + 1;
 	struct change c;
 	va_list ap;
 	int i, ret;
@@ -330,6 +331,8 @@ VESTIGE_INTERPOSED int prctl(int op, ...)
 		succeeded(&c);
 	if (!ret && op == PR_SET_NAME && area)
 		ring_thread_rename((const char *)arg[0]);
+	if (!ret)
+		credentials_called(SYS_prctl, all);
 	return ret;
 }
 
@@ -368,23 +371,23 @@ static long first_syscall(long nr, unsigned long a, unsigned long b, unsigned lo
 }
 
 /*
- * syscall() with one of three numbers; variadic.S passes all others on. @nr: SYS_seccomp, SYS_prctl
- * or SYS_exit.
+ * syscall() with certain numbers; variadic.S passes others on. @nr: SYS_seccomp, SYS_prctl,
+ * SYS_exit, or SYS_setuid to SYS_capset.
  */
 syscall_fn sandbox_syscall;
 
 long sandbox_syscall(long nr, unsigned long a, unsigned long b, unsigned long c, unsigned long d,
 		     unsigned long e, unsigned long f)
 {
-	const unsigned long arg[4] = {b, c, d, e};
+	const unsigned long arg[5] = {a, b, c, d, e};
 	struct change change = {0};
 	long ret;
 
 	if (nr == SYS_seccomp)
 		change = of_seccomp(a, b, c);
 	else if (nr == SYS_prctl)
-		change = of_prctl(a, arg);
-	else if (area && ring_is_awake())
+		change = of_prctl(a, arg + 1);
+	else if (nr == SYS_exit && area && ring_is_awake())
 		thread_leaves();
 	begin(&change);
 	ret = sandbox_real_syscall(nr, a, b, c, d, e, f);
@@ -398,5 +401,7 @@ long sandbox_syscall(long nr, unsigned long a, unsigned long b, unsigned long c,
 		succeeded(&change);
 	if (!ret && nr == SYS_prctl && a == PR_SET_NAME && area)
 		ring_thread_rename((const char *)b);
+	if (!ret)
+		credentials_called(nr, arg);
 	return ret;
 }

@@ -24,6 +24,7 @@
 	X(thrd_create)                                                                             \
 	X(pthread_setname_np)                                                                      \
 	X(prctl)                                                                                   \
+	X(capset)                                                                                  \
 	X(syscall)                                                                                 \
 	X(_exit)                                                                                   \
 	X(_Exit)                                                                                   \

@@ -33,8 +33,9 @@
 	INSTEAD_OF clone, graph_note_clone, graph_real_clone
 
 /*
- * syscall(): core/sandbox.c must see three numbers. All others go on to libc's function at once,
- * unchanged: it is on hot paths, and may return twice.
+ * syscall(): core/sandbox.c must see three numbers, and those that change a thread's credentials,
+ * which are between setuid's and capset's. All others go on to libc's function at once, unchanged:
+ * it is on hot paths, and may return twice.
  */
 	.weak	syscall
 	.type	syscall, @function
@@ -48,6 +49,9 @@ syscall:
 	je	sandbox_syscall
 	cmp	$SYS_exit, %rdi
 	je	sandbox_syscall
+	lea	-SYS_setuid(%rdi), %r11
+	cmp	$(SYS_capset - SYS_setuid), %r11
+	jbe	sandbox_syscall
 	jmp	*sandbox_real_syscall(%rip)
 	.cfi_endproc
 	.size	syscall, . - syscall
