@@ -21,18 +21,8 @@
 #define LEAVE_NAP_NS 10000000
 #define LEAVE_NAPS   10u
 #define COME_NAPS    50u /* of waiting for areas of processes that PROG has just started */
-#define BARE_LOOKS   3u	 /* a process without an environment may be one of them so long */
+#define BARE_LOOKS   10u /* a process without an environment may be one of them so long */
 #define MAX_COMERS   64u
-
-/* Has process @pid the environment that `record` gave to PROG? */
-static bool is_of_session(int pid, const char *session)
-{
-	char *its = process_env(pid, "VESTIGE_SESSION");
-	bool same = its && !strcmp(its, session);
-
-	free(its);
-	return same;
-}
 
 /* Processes without an area that PROG has started. */
 struct comers {
@@ -42,36 +32,23 @@ struct comers {
 	char list[128];
 };
 
-enum kind { OTHER, OURS, HIDDEN };
-
-/* HIDDEN: it is in the middle of execve(), or has no environment at all. */
-static enum kind kind_of(int pid, const char *session)
-{
-	/* a process may begin or end to execute between the two */
-	for (int i = 0; i < 3; i++) {
-		if (is_of_session(pid, session))
-			return OURS;
-		if (process_is_bare(pid))
-			return HIDDEN;
-	}
-	return OTHER;
-}
-
-/* The same, with what earlier looks have shown. */
+/*
+ * Has PROG started this process? In the middle of execve() a process has no environment that shows
+ * it: then earlier looks count, and without these it is looked at again.
+ */
 static bool is_comer(struct comers *c, int pid, const char *session)
 {
-	enum kind kind = kind_of(pid, session);
+	enum process_env_state env = process_env_is(pid, "VESTIGE_SESSION", session);
 	bool before = false;
 
 	for (unsigned int i = 0; i < c->nr && !before; i++)
 		before = c->pids[i] == pid;
-	if (kind == OURS && !before && c->nr < MAX_COMERS)
+	if (env == PROCESS_ENV_SAME && !before && c->nr < MAX_COMERS)
 		c->pids[c->nr++] = pid;
-	if (kind != HIDDEN)
-		return kind == OURS;
-	if (!before && (c->nr_looks < BARE_LOOKS || process_executes(pid)))
+	if (env == PROCESS_ENV_EMPTY && !before &&
+	    (c->nr_looks < BARE_LOOKS || process_executes(pid)))
 		c->hidden = true;
-	return before;
+	return env == PROCESS_ENV_SAME || (before && env != PROCESS_ENV_NONE);
 }
 
 /*

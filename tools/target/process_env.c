@@ -10,46 +10,83 @@
 
 #include "tools/base/proc_pid.h"
 
+#define FIRST_BYTES 65536u
+#define MOST_BYTES  (64u << 20)
+
+/*
+ * Read a file of /proc/PID by one read(), which the kernel serves from one program's memory.
+ * Return: the text with a NUL behind it, to be freed; NULL: it cannot be read.
+ */
+static char *snapshot(int pid, const char *file, size_t *bytes)
+{
+	char path[64], *text = NULL;
+	ssize_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	for (size_t room = FIRST_BYTES; room <= MOST_BYTES; room *= 2) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		free(text);
+		text = malloc(room + 1);
+		n = text && fd >= 0 ? read(fd, text, room) : -1;
+		if (fd >= 0)
+			close(fd);
+		if (n < (ssize_t)room)
+			break;
+	}
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	text[n] = '\0';
+	*bytes = (size_t)n;
+	return text;
+}
+
+/* The value of a variable in an environment; NULL: it is not set. */
+static const char *value_in(const char *text, size_t bytes, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = text; at < text + bytes; at += strlen(at) + 1)
+		if (!strncmp(at, name, n) && at[n] == '=')
+			return at + n + 1;
+	return NULL;
+}
+
 char *process_env(int pid, const char *name)
 {
-	size_t n = strlen(name), room = 0;
-	char path[64], *text = NULL, *value = NULL;
-	FILE *f;
+	size_t bytes = 0;
+	char *text = snapshot(pid, "environ", &bytes);
+	const char *value = text ? value_in(text, bytes, name) : NULL;
+	char *copy = value ? strdup(value) : NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	f = fopen(path, "re");
-	while (f && !value && getdelim(&text, &room, '\0', f) > 0)
-		if (!strncmp(text, name, n) && text[n] == '=')
-			value = strdup(text + n + 1);
 	free(text);
-	if (f)
-		fclose(f);
-	return value;
+	return copy;
 }
 
-/* Is a file of /proc/PID empty? No, if it cannot be read. */
-static bool is_empty(int pid, const char *name)
+enum process_env_state process_env_is(int pid, const char *name, const char *value)
 {
-	char path[64], byte;
-	bool empty;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	empty = fd >= 0 && !read(fd, &byte, 1);
-	if (fd >= 0)
-		close(fd);
-	return empty;
-}
-
-bool process_is_bare(int pid)
-{
+	enum process_env_state ret = PROCESS_ENV_NONE;
 	struct proc_status s;
+	size_t bytes = 0;
+	char *text = snapshot(pid, "environ", &bytes);
+	const char *its = text ? value_in(text, bytes, name) : NULL;
 
-	return is_empty(pid, "environ") && !proc_status(pid, &s) && s.has_memory;
+	if (its)
+		ret = strcmp(its, value) != 0 ? PROCESS_ENV_OTHER : PROCESS_ENV_SAME;
+	else if (text && !proc_status(pid, &s) && s.has_memory)
+		ret = bytes ? PROCESS_ENV_OTHER : PROCESS_ENV_EMPTY;
+	free(text);
+	return ret;
 }
 
 bool process_executes(int pid)
 {
-	return process_is_bare(pid) && is_empty(pid, "cmdline");
+	size_t bytes = 0;
+	char *text = snapshot(pid, "cmdline", &bytes);
+	bool empty = text && !bytes;
+
+	free(text);
+	return empty;
 }

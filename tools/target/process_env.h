@@ -8,12 +8,20 @@
 /* The value of a variable, to be freed; NULL: it is not set, or the environment cannot be read. */
 char *process_env(int pid, const char *name);
 
+enum process_env_state {
+	PROCESS_ENV_NONE,  /* the process has ended, is the kernel's, or may not be read */
+	PROCESS_ENV_EMPTY, /* in the middle of execve(), or it never had an environment */
+	PROCESS_ENV_OTHER,
+	PROCESS_ENV_SAME,
+};
+
 /*
- * process_executes() - whether a process is in the middle of execve(): it has memory, but neither
- * an environment nor a command line yet. process_is_bare() - the same, or a process that never had
- * an environment. False if they cannot be read.
+ * process_env_is() - whether a variable has that value, from one moment: between two reads the
+ * process may execute.
  */
+enum process_env_state process_env_is(int pid, const char *name, const char *value);
+
+/* Is a process in the middle of execve(), so that it has no command line yet? */
 bool process_executes(int pid);
-bool process_is_bare(int pid);
 
 #endif
