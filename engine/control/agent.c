@@ -74,7 +74,7 @@ static int agent_tid; /* the same, while a signal can wake it */
 enum { GONE, RUNS, ENDS };
 static uint32_t state;
 
-/* The socket: not bound yet, being bound by the agent, bound, never to be bound. */
+/* The socket: not bound yet, being bound by the agent, bound, never to be bound. A futex. */
 enum { UNNAMED, NAMING, NAMED, NEVER };
 static uint32_t naming;
 
@@ -363,6 +363,7 @@ static struct mine settle(void)
 	m.socket_fd =
 		compare_and_store(&naming, UNNAMED, NAMING) ? listen_at(socket_path) : -ECANCELED;
 	compare_and_store(&naming, NAMING, NAMED);
+	arch_syscall(SYS_futex, (long)&naming, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 	if (m.socket_fd == -ECANCELED) {
 		sched_perf_no_agent();
 	} else if (m.socket_fd < 0) {
@@ -575,6 +576,7 @@ static void agent_start(void)
 
 void agent_remove(void)
 {
+	const long slice[2] = {0, 1000000};
 	int tries;
 
 	store_release(&state, GONE);
@@ -582,7 +584,8 @@ void agent_remove(void)
 	if (!socket_path[0] || compare_and_store(&naming, UNNAMED, NEVER))
 		return;
 	for (tries = 0; load_acquire(&naming) == NAMING && tries < NAMING_MS; tries++)
-		sock(SYS_poll, 0, 0, 1, 0, 0);
+		arch_syscall(SYS_futex, (long)&naming, FUTEX_WAIT_PRIVATE, NAMING, (long)slice, 0,
+			     0);
 	area_unlink(socket_path);
 }
 
