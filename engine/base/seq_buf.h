@@ -28,8 +28,15 @@ static inline void seq_putc(struct seq_buf *s, char c)
 
 static inline void seq_puts(struct seq_buf *s, const char *text)
 {
-	while (*text)
-		seq_putc(s, *text++);
+	/* stores of characters may be to *s, for all that the compiler knows */
+	size_t len = s->len, bytes = s->bytes;
+	char *to = s->text;
+
+	while (*text && len < bytes)
+		to[len++] = *text++;
+	s->len = len;
+	for (; *text; text++)
+		s->lost++;
 }
 
 static inline void seq_putu(struct seq_buf *s, uint64_t v)

@@ -102,9 +102,13 @@ static int read_dynamic(struct dynamic *d, const struct object *o)
 
 int dynamic_name_is(const struct dynamic_name *n, const char *name)
 {
-	uint64_t bytes = strlen(name) + 1;
+	uint64_t i;
 
-	return bytes <= n->room && !memcmp(n->at, name, bytes);
+	/* most names differ in their first bytes */
+	for (i = 0; i < n->room && n->at[i] == name[i]; i++)
+		if (!name[i])
+			return 1;
+	return 0;
 }
 
 void dynamic_names(const struct object *o,

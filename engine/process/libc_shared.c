@@ -21,7 +21,6 @@ void *libc_symbol(const char *name)
 /*
  * The first function of that name in the program's lookup order. Differs from libc_symbol() if
  * dlopen() loaded the engine. NULL: there is none.
- * libc_symbol() if dlopen() brought the engine. NULL: there is none.
  */
 static void *libc_first(const char *name)
 {
@@ -37,9 +36,14 @@ extern const char own_pthread_create[] __asm__("pthread_create");
 
 int libc_is_late(void)
 {
-	const void *first = libc_first("pthread_create");
+	static int known = -1; /* it does not change, and each look takes the loader's lock */
 
-	return first != own_pthread_create && libc_owns(first);
+	if (known < 0) {
+		const void *first = libc_first("pthread_create");
+
+		known = first != own_pthread_create && libc_owns(first);
+	}
+	return known;
 }
 
 void *libc_next(const char *name)

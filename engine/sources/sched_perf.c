@@ -357,13 +357,30 @@ static int paranoid(void)
 	return c == '-' ? -1 : c - '0';
 }
 
+/*
+ * perf_event_paranoid as it applies here: with CAP_PERFMON nothing is refused. It is read once
+ * while the engine starts, because each event and tracer asks; later the program may have other
+ * rights.
+ */
+static int refusals(void)
+{
+	static int32_t asked_by;
+	static int answer;
+
+	if (load_relaxed(&area->state) != AREA_STARTING || asked_by != area->pid) {
+		answer = has_capability() ? -1 : paranoid();
+		asked_by = area->pid;
+	}
+	return answer;
+}
+
 const char *sched_perf_no_switches(void)
 {
 	if (sys_is_forbidden())
 		return "a thread of it gave up system calls";
 	if (agent_tid < 0)
 		return "no agent (VESTIGE_AGENT=0), or none with descriptors of its own";
-	if (!has_capability() && paranoid() > 2)
+	if (refusals() > 2)
 		return "perf is root's (CAP_PERFMON) alone where perf_event_paranoid is above 2";
 	return NULL;
 }
@@ -374,7 +391,7 @@ const char *sched_perf_no_cpus(void)
 
 	if (why)
 		return why;
-	if (!has_capability() && paranoid() >= 0)
+	if (refusals() >= 0)
 		return "what CPUs do is for root (CAP_PERFMON) alone, unless "
 		       "perf_event_paranoid is -1";
 	return NULL;
@@ -386,7 +403,7 @@ const char *sched_perf_refused(void)
 
 	if (why)
 		return why;
-	if (!has_capability() && paranoid() >= 0)
+	if (refusals() >= 0)
 		return "wakeups are for root (CAP_PERFMON) alone, unless "
 		       "perf_event_paranoid is -1";
 	if (!kernel_event_ids_are_ours())

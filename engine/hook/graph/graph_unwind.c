@@ -22,7 +22,9 @@
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/process/area.h"
+#include "engine/process/elf_dynamic.h"
 #include "engine/process/libc.h"
+#include "engine/process/object.h"
 #include "engine/core/altstack.h"
 #include "engine/core/interpose.h"
 #include "engine/core/jump.h"
@@ -77,6 +79,7 @@ static int can_walk(void)
 	return real_unwind_backtrace && unwind_get_ip && unwind_get_cfa;
 }
 
+/* Functions that libc has: a lookup that fails takes memory from malloc(). */
 static void find_all(void)
 {
 	graph_real_makecontext = (void (*)(void))libc_next("makecontext");
@@ -86,6 +89,31 @@ static void find_all(void)
 	real_longjmp = (void (*)(struct __jmp_buf_tag *, int))libc_next("longjmp");
 	real_siglongjmp = (void (*)(struct __jmp_buf_tag *, int))libc_next("siglongjmp");
 	real_longjmp_chk = (void (*)(struct __jmp_buf_tag *, int))libc_next("__longjmp_chk");
+}
+
+/* Whether an object has an unwinder; the engine only passes calls on. */
+static int has_unwinder(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+
+		if (library_lo - object_row(o)->lo >= object_row(o)->hi - object_row(o)->lo &&
+		    dynamic_function(o, "_Unwind_Backtrace", NULL).address)
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * The unwinder's and the C++ runtime's functions, ahead of time. Else they are found when they are
+ * first called.
+ */
+static void find_runtime(void)
+{
+	if (!libc_is_static && !has_unwinder())
+		return;
 	real_begin_catch = (void *(*)(void *))libc_next("__cxa_begin_catch");
 	real_unwind_backtrace = (backtrace_fn *)libc_next("_Unwind_Backtrace");
 	unwind_get_ip = (_Unwind_Ptr(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetIP");
@@ -177,6 +205,7 @@ static void start(const struct lifecycle_start *how)
 	return_stubs = (struct return_stubs){(uint64_t)graph_stubs,
 					     (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES, caller_of};
 	find_all();
+	find_runtime();
 	stack_register(walk, prepare_walk);
 	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < bytes)
 		bytes = limit.rlim_cur;
