@@ -171,6 +171,12 @@ def state_of(pid):
         return f.read().rpartition(")")[2].split()[0]
 
 
+def children_of(pid, tid=None):
+    """The children, a list of ids, of a thread of a process; of its main thread if @tid is None."""
+    with open(f"/proc/{pid}/task/{tid or pid}/children", encoding="utf-8") as f:
+        return [int(child) for child in f.read().split()]
+
+
 def set_recording(at):
     with open(f"{at}/tracing_on", "w", encoding="utf-8") as f:
         f.write("1")

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import time
 
-from cli_test import BIN, Beside, Skip, main, state_of, until
+from cli_test import BIN, Beside, Skip, children_of, main, state_of, until
 
 # Says `ready`, does one thing until a line comes on stdin or it is over, and says what came of it.
 DOES = r"""
@@ -519,8 +519,7 @@ def below_root(w, program, words, before="mount -t proc proc ROOT/proc"):
     with subprocess.Popen(["unshare", "-p", "-f", "-m", "sh", "-c", script], env=env, stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as p:
         assert p.stdout.readline() == "ready\n"
-        with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="utf-8") as f:
-            pid = int(f.read().split()[0])
+        pid = children_of(p.pid)[0]
         assert re.search(r"^NSpid:\t\d+\t1$", open(f"/proc/{pid}/status").read(), re.M)
         yield p, pid
         assert os.listdir(f"{root}/tmp") == []

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, Beside, main, until
+from cli_test import BIN, Beside, children_of, main, until
 from test_attach import has_engine
 from test_attach_refusals import VFORKS
 
@@ -176,10 +176,7 @@ def test_refused(w):
 
 
 def waits_in_vfork(maker):
-    def children(pid):
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as f:
-            return f.read().split()
-    return any(children(c) for c in children(maker))
+    return any(children_of(c) for c in children_of(maker))
 
 
 def test_vfork(w):
@@ -196,8 +193,7 @@ def test_vfork(w):
         with Follower(w, "--wait", 1, m.pid) as f:
             f.says("following it")
             pid = int(f.says(r"no thread of process (\d+) came to a point ")[1])
-            with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as children:
-                child = int(children.read())
+            child, = children_of(pid)
             said = w.run("attach", child, status=1).stderr.decode()
             assert said == (f"vestige: process {child} shares the memory of its parent, process {pid} (vfork()): try again when it "
                             "has executed a program: Resource temporarily unavailable\n"), said

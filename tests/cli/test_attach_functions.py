@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from cli_test import BIN, Beside, main, need, until
+from cli_test import BIN, Beside, children_of, main, need, until
 
 PLAIN = "-fpatchable-function-entry=0"
 
@@ -299,15 +299,14 @@ def kill_helpers(pid, threads, over, killed):
     while not over:
         for tid in set(os.listdir(f"/proc/{pid}/task")) - threads:
             try:
-                with open(f"/proc/{pid}/task/{tid}/children", encoding="utf-8") as f:
-                    children = f.read().split()
+                children = children_of(pid, tid)
             except OSError:   # the thread has ended
                 continue
             for child in set(children) - set(seen):
                 seen.append(child)
                 if len(seen) % 2:
                     try:
-                        os.kill(int(child), signal.SIGKILL)
+                        os.kill(child, signal.SIGKILL)
                         killed.append(child)
                     except ProcessLookupError:
                         pass
@@ -586,7 +585,7 @@ def test_a_thread_cannot_stop(w):
     """It is named; what one store changes is traced even so, and the rest when it goes on."""
     w.compile("vforks", VFORKS, PLAIN, "-O2", "-fcf-protection=none")
     with Program(w, "./vforks") as p:
-        until(lambda: any(open(f"/proc/{p.pid}/task/{t}/children", encoding="utf-8").read() for t in os.listdir(f"/proc/{p.pid}/task")))
+        until(lambda: any(children_of(p.pid, t) for t in os.listdir(f"/proc/{p.pid}/task")))
         w.run("start", "-P", p.pid, "-l", "often", "-l", "main")
         said = w.run("get", "-P", p.pid, "vestige_status").stdout.decode()
         assert re.search(r"left out: thread \d+ did not", said), said

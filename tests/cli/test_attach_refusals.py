@@ -10,7 +10,7 @@ import signal
 import struct
 import subprocess
 
-from cli_test import BIN, Skip, main, need, own_mounts, root, state_of, until
+from cli_test import BIN, Skip, children_of, main, need, own_mounts, root, state_of, until
 from test_attach import Program, has_engine
 
 NOBODY = 65534
@@ -120,7 +120,7 @@ def test_vfork(w):
     """A process whose only thread waits for a child with its memory: the child is named."""
     w.compile("does", VFORKS)
     with Program(w) as p:
-        child = until(lambda: open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="utf-8").read().split())[0]
+        child = until(lambda: children_of(p.pid))[0]
         is_in("D", p.pid)
         refused(w, p.pid, f"vfork() or posix_spawn() until its child has executed a program or has ended (process {child})",
                 "Resource temporarily unavailable", "--wait", "1")

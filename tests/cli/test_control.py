@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 
-from cli_test import BIN, LIBRARY, Beside, main, need, stop, until
+from cli_test import BIN, LIBRARY, Beside, children_of, main, need, stop, until
 
 SOURCE = os.environ["SOURCE_DIR"]
 
@@ -574,8 +574,7 @@ def test_recover(w):
                          stdout=subprocess.PIPE)
     assert r.stdout.readline() == b"ready\n"
     until(lambda: w.run("report", "--format=trace", f"trace.dat.spool.{r.pid}", status=None).stdout.count(b" mid <-") > 20)
-    with open(f"/proc/{r.pid}/task/{r.pid}/children") as f:
-        child = int(f.read().split()[0])
+    child = children_of(r.pid)[0]
     r.kill()
     r.wait()
     r.stdout.close()
@@ -620,8 +619,7 @@ def test_recover_takes_what_the_area_still_has(w):
     with Beside(w, BIN, "record", "-q", "--", w.compile("twice", TWICE)) as r:
         r.is_ready()
         spool = f"trace.dat.spool.{r.pid}"
-        with open(f"/proc/{r.pid}/task/{r.pid}/children") as f:
-            child = int(f.read().split()[0])
+        child = children_of(r.pid)[0]
         r.p.kill()
         r.p.wait()
         r.p.stdin.write(b"x")

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from cli_test import BIN, Skip, main, until
+from cli_test import BIN, Skip, children_of, main, until
 from test_attach_functions import FILLS, PLAIN, Program, enabled, writable_code
 from test_toggle import THREADS
 from test_unmodified import WAYS
@@ -175,8 +175,7 @@ def test_fork(w):
             p.p.stdin.write(b"f")
             p.p.stdin.flush()
             assert p.p.stdout.readline() == b"1 steps\n"
-            with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="utf-8") as f:
-                child = int(f.read())
+            child, = children_of(p.pid)
             for n in range(10):
                 w.run("set", "-P", child, "trace", "\n")
                 w.run("set", "-P", p.pid, "current_tracer", "function" if n & 1 else "nop")

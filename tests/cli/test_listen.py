@@ -14,7 +14,7 @@ import threading
 import time
 
 import cli_test
-from cli_test import BIN, Skip, until
+from cli_test import BIN, Skip, children_of, until
 
 STEPS = r"""
 #include <stdio.h>
@@ -434,8 +434,7 @@ def test_hostile(w):
     r.close()
     # one that says nothing, and more of them than are allowed; those before are gone when their
     # processes are
-    with open(f"/proc/{here.p.pid}/task/{here.p.pid}/children", encoding="utf-8") as f:
-        until(lambda: f.seek(0) or not f.read().split())
+    until(lambda: not children_of(here.p.pid))
     silent = [Raw(here) for _ in range(4)]
     more = socket.create_connection((here.host, here.port))
     assert more.recv(10) == b"" and "--max-clients" in here.line()

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 
-from cli_test import BIN, Skip, main, until
+from cli_test import BIN, Skip, children_of, main, until
 
 SOURCE = os.environ["SOURCE_DIR"]
 TAIL = 56
@@ -143,8 +143,7 @@ def test_left_out(w):
                          stdout=subprocess.PIPE)
     assert r.stdout.readline() == b"ready\n"
     spool = f"killed.dat.spool.{r.pid}"
-    with open(f"/proc/{r.pid}/task/{r.pid}/children", encoding="ascii") as f:
-        child = int(f.read().split()[0])
+    child = children_of(r.pid)[0]
     until(lambda: b"leaf" in w.run("report", "--format=trace", spool, status=None).stdout)
     r.kill()
     r.wait()

@@ -5,12 +5,11 @@ equal to the one that `vestige convert` makes of the same spool afterwards. No r
 program or the recorder is killed."""
 import glob
 import os
-import re
 import signal
 import subprocess
 import sys
 
-from cli_test import BIN, Skip, main, own_mounts, until
+from cli_test import BIN, Skip, children_of, main, own_mounts, until
 
 # calls, then waits for its stdin, then a few calls more; in several threads and processes if asked
 WORK = r"""
@@ -288,8 +287,8 @@ def test_disk_full(w):
 
 def test_program_is_killed(w):
     r = Recording(w)
-    child, = re.findall(r"\d+", open(f"/proc/{r.p.pid}/task/{r.p.pid}/children", encoding="ascii").read())
-    os.kill(int(child), signal.SIGKILL)
+    child, = children_of(r.p.pid)
+    os.kill(child, signal.SIGKILL)
     r.p.communicate()
     assert r.p.returncode == 128 + signal.SIGKILL
     same(w, r.spool)
