@@ -36,13 +36,13 @@
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/base/text.h"
+#include "engine/control/agent_follow.h"
 #include "engine/control/agent_serve.h"
 #include "engine/control/boot.h"
 #include "engine/control/guard.h"
 #include "engine/control/oops.h"
 #include "engine/control/tree.h"
 #include "engine/process/area.h"
-#include "engine/core/credentials.h"
 #include "engine/core/function.h"
 #include "engine/core/interpose.h"
 #include "engine/core/sandbox.h"
@@ -56,6 +56,7 @@
 
 #define STACK_BYTES (256u * 1024)
 #define LOOK_MS	    1000
+#define FOLLOW_MS   20
 #define WAIT_MS	    50
 #define NAMING_MS   100
 #define SCAN_MS	    100	  /* after the start: objects are scanned, if no request was earlier */
@@ -149,37 +150,11 @@ int agent_is_to_end(void)
 	return load_acquire(&state) != RUNS;
 }
 
-/*
- * A call that changed the main thread's credentials, for the agent to repeat. The main thread alone
- * writes @call and @asked. @ends: the agent repeats no more.
- */
-static struct {
-	struct credentials_call call;
-	uint32_t asked, done; /* numbers of calls; @done is a futex */
-	uint32_t ends;
-} follow;
-
-static void follow_wake(void)
-{
-	arch_syscall(SYS_futex, (long)&follow.done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
-}
-
-static void follow_main(void)
-{
-	uint32_t asked = load_acquire(&follow.asked);
-
-	if (asked == follow.done)
-		return;
-	credentials_repeat(&follow.call);
-	store_release(&follow.done, asked);
-	follow_wake();
-}
-
 static int work(void)
 {
 	int timeout_ms;
 
-	follow_main();
+	agent_follow_main();
 	tree_lock_take();
 	timeout_ms = sched_perf_work();
 	tree_lock_release();
@@ -214,6 +189,9 @@ static int wait_client(int fd, int wake_fd)
 	int most_ms = scans ? SCAN_MS : LOOK_MS;
 	long ready;
 
+	/* a client's connection cannot wake it where the program has other rights than before */
+	if (wake_fd < 0 && !scans && agent_follow_is_used())
+		most_ms = FOLLOW_MS;
 	if (timeout_ms < 0 || timeout_ms > most_ms)
 		timeout_ms = most_ms;
 	for (i = 0; i < n; i++)
@@ -438,17 +416,19 @@ static void *agent_main(void *arg)
 		tree_lock_release();
 	}
 	store_release(&agent_tid, 0);
-	store_release(&follow.ends, 1);
-	follow_wake();
+	agent_follow_end();
 	area_keep_folder(0);
 	return NULL;
 }
 
-/* Wake an agent that has no descriptor for signals: connect as a client that sends nothing. */
+/*
+ * Wake an agent that has no descriptor for signals: connect as a client that sends nothing. Any
+ * context; does not wait for it.
+ */
 static void knock(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0);
+	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0);
 
 	if (fd < 0)
 		return;
@@ -457,39 +437,32 @@ static void knock(void)
 	sys_close((int)fd);
 }
 
-/* Make the agent do its other work (sched_perf_work()). Normal context. */
-static void agent_wake(void)
+/*
+ * Make the agent do its other work (sched_perf_work()). Any context. Return: 0; -ESRCH: there is no
+ * agent.
+ */
+static int agent_wake_up(void)
 {
 	int tid = load_acquire(&agent_tid);
 
+	if (load_acquire(&state) == GONE)
+		return -ESRCH;
 	if (tid)
-		arch_syscall(SYS_tgkill, sys_getpid(), tid, WAKE, 0, 0, 0);
-	else
-		knock();
+		return (int)arch_syscall(SYS_tgkill, sys_getpid(), tid, WAKE, 0, 0, 0);
+	knock();
+	return 0;
 }
 
-/*
- * The main thread has made @call: wait until the agent has made it, too. Signals wait, because
- * their handlers may make such a call.
- */
-static void agent_follow(const struct credentials_call *call)
+static void agent_wake(void)
 {
-	const long slice[2] = {0, WAIT_MS * 1000000L};
-	uint64_t until = now_ms() + PATIENCE_MS, signals;
-	uint32_t asked, done;
+	agent_wake_up();
+}
 
-	if (load_acquire(&state) != RUNS || load_acquire(&follow.ends))
-		return;
-	signals = sys_put_off_signals(UINT64_MAX);
-	asked = follow.asked + 1;
-	follow.call = *call;
-	store_release(&follow.asked, asked);
-	agent_wake();
-	while ((done = load_acquire(&follow.done)) != asked && !load_acquire(&follow.ends) &&
-	       now_ms() < until)
-		arch_syscall(SYS_futex, (long)&follow.done, FUTEX_WAIT_PRIVATE, done, (long)slice,
-			     0, 0);
-	sys_set_signals(signals);
+/* The agent ends at its next turn. */
+static void agent_end(void)
+{
+	if (compare_and_store(&state, RUNS, ENDS))
+		agent_wake();
 }
 
 /*
@@ -559,7 +532,7 @@ static void agent_start(void)
 	state = RUNS;
 	naming = UNNAMED;
 	nr_filters = 0;
-	follow.asked = follow.done = follow.ends = 0;
+	agent_follow_start(agent_wake_up, agent_end);
 	err = thread_create_untraced(&agent, &attr, agent_main);
 	pthread_attr_destroy(&attr);
 	interpose_unmute();
@@ -570,7 +543,6 @@ static void agent_start(void)
 		area_status("no control from outside: no thread for it", NULL, -err);
 	} else {
 		sandbox_use_agent(agent_stop, agent_start);
-		credentials_use_agent(agent_follow);
 	}
 }
 

@@ -23,50 +23,75 @@
 #include "engine/process/area.h"
 #include "engine/process/libc.h"
 
-static void (*follow)(const struct credentials_call *call);
+static void (*agent_follows)(const struct credentials_call *call);
+static void (*agent_made)(const struct credentials_call *call);
 
-void credentials_use_agent(void (*by)(const struct credentials_call *call))
+void credentials_use_agent(void (*follow)(const struct credentials_call *call),
+			   void (*own)(const struct credentials_call *call))
 {
-	store_release(&follow, by);
+	agent_made = own;
+	store_release(&agent_follows, follow);
 }
 
-static int changes_credentials(long nr, unsigned long op)
+/*
+ * The number of arguments in registers of a call that changes credentials; -1: it does not. @op,
+ * @arg: the first two. The kernel ignores those behind, or wants them to be 0.
+ */
+static int nr_args(long nr, unsigned long op, unsigned long arg)
 {
 	switch (nr) {
 	case SYS_capset:
+		return 0;
 	case SYS_setuid:
 	case SYS_setgid:
+		return 1;
 	case SYS_setreuid:
 	case SYS_setregid:
+		return 2;
 	case SYS_setresuid:
 	case SYS_setresgid:
-		return 1;
+		return 3;
 	case SYS_prctl:
-		return op == PR_SET_KEEPCAPS || op == PR_SET_SECUREBITS || op == PR_CAPBSET_DROP ||
-		       op == PR_CAP_AMBIENT;
+		if (op == PR_CAP_AMBIENT)
+			return arg != PR_CAP_AMBIENT_IS_SET ? 3 : -1;
+		return op == PR_SET_KEEPCAPS || op == PR_SET_SECUREBITS || op == PR_CAPBSET_DROP
+			       ? 2
+			       : -1;
 	default:
-		return 0;
+		return -1;
 	}
 }
 
 void credentials_called(long nr, const unsigned long *arg)
 {
-	void (*by)(const struct credentials_call *call) = load_acquire(&follow);
+	void (*by)(const struct credentials_call *call) = load_acquire(&agent_follows);
 	struct credentials_call call = {.nr = nr};
 	const uint32_t *header = (const uint32_t *)arg[0];
+	int n = nr_args(nr, arg[0], arg[1]);
 
-	if (!by || !changes_credentials(nr, arg[0]) || !area || sys_is_forbidden() ||
-	    !area_is_own() || sys_gettid() != sys_getpid())
+	if (!by || n < 0 || !area || sys_is_forbidden() || !area_is_own())
 		return;
-	memcpy(call.arg, arg, sizeof(call.arg));
+	if (sys_rights == SYS_OURS)
+		by = agent_made;
+	else if (sys_gettid() != sys_getpid())
+		return;
+	memcpy(call.arg, arg, (size_t)n * sizeof(*arg));
 	if (nr == SYS_capset) {
-		/* the kernel has read them; version 1 has one row of capabilities */
+		/*
+		 * The kernel has read them. Version 1 has one row of capabilities. The second word
+		 * of the header may be the caller's id: 0 is each thread itself.
+		 */
 		call.header[0] = header[0];
 		memcpy(call.caps, (const void *)arg[1],
 		       header[0] == _LINUX_CAPABILITY_VERSION_1 ? sizeof(call.caps) / 2
 								: sizeof(call.caps));
 	}
 	by(&call);
+}
+
+int credentials_are_same(const struct credentials_call *a, const struct credentials_call *b)
+{
+	return !memcmp(a, b, sizeof(*a));
 }
 
 void credentials_repeat(struct credentials_call *call)

@@ -16,16 +16,20 @@ struct credentials_call {
 };
 
 /*
- * Set @follow, which makes the agent make the same call. One function. Any context in which the
- * program may make such a call.
+ * The agent follows the main thread. @follow: makes the agent make a call of the main thread, and
+ * waits for that. @own: the agent's thread has made a call itself, in a handler of the program. One
+ * pair; both in any context.
  */
-void credentials_use_agent(void (*follow)(const struct credentials_call *call));
+void credentials_use_agent(void (*follow)(const struct credentials_call *call),
+			   void (*own)(const struct credentials_call *call));
 
 /*
  * The calling thread has made a system call, without an error. Nothing happens unless it changed
  * the credentials of the main thread. @arg: five arguments. Any context; keeps errno.
  */
 void credentials_called(long nr, const unsigned long *arg);
+
+int credentials_are_same(const struct credentials_call *a, const struct credentials_call *b);
 
 /* Make @call in the calling thread. Any context. */
 void credentials_repeat(struct credentials_call *call);

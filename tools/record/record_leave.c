@@ -33,8 +33,9 @@ struct comers {
 };
 
 /*
- * Has PROG started this process? In the middle of execve() a process has no environment that shows
- * it: then earlier looks count, and without these it is looked at again.
+ * Has PROG started this process? Its environment shows it. In the middle of execve() a process has
+ * none, and it may execute a program with another one: then earlier looks count. Without these, a
+ * process without an environment is looked at again.
  */
 static bool is_comer(struct comers *c, int pid, const char *session)
 {
