@@ -3,9 +3,10 @@
  * See threads.h. An array sorted by id, which is nearly the order of creation. A filter has a few
  * ranges of ids, with the widest gaps between them, and all ids above the newest one at its time.
  * So a new thread passes from its first moment on. So do threads of other processes, which the
- * reader of the records drops by means of the array. An ended thread is kept for KEEP_NS, as the
- * kernel's last records of it come later; a process is kept until it is freed. fork: the child
- * knows none. Tests: tests/engine/events/switches.
+ * reader of the records drops by means of the array. When ids begin anew (pid_max), the first
+ * records of a new thread are missed, until the agent has seen its start and makes new filters. An
+ * ended thread is kept for KEEP_NS, as the kernel's last records of it come later; a process is
+ * kept until it is freed. fork: the child knows none. Tests: tests/engine/events/switches.
  */
 #include "engine/sources/threads.h"
 
