@@ -240,6 +240,25 @@ static inline uint64_t sys_set_signals(uint64_t mask)
 	return before;
 }
 
+/* The kernel's struct for rt_sigaction(). */
+struct sys_action {
+	uint64_t handler;
+	uint64_t flags;
+	uint64_t restorer;
+	uint64_t mask;
+};
+
+/* A signal's handler. Return: 0 or -errno. */
+static inline int sys_get_action(int sig, struct sys_action *a)
+{
+	return (int)arch_syscall(SYS_rt_sigaction, sig, 0, (long)a, sizeof(a->mask), 0, 0);
+}
+
+static inline int sys_set_action(int sig, const struct sys_action *a)
+{
+	return (int)arch_syscall(SYS_rt_sigaction, sig, (long)a, 0, sizeof(a->mask), 0, 0);
+}
+
 /* @ns: 0 .. 999999999. */
 static inline void sys_sleep_ns(long ns)
 {

@@ -56,7 +56,6 @@
 
 #define STACK_BYTES (256u * 1024)
 #define LOOK_MS	    1000
-#define FOLLOW_MS   20
 #define WAIT_MS	    50
 #define NAMING_MS   100
 #define SCAN_MS	    100	  /* after the start: objects are scanned, if no request was earlier */
@@ -154,7 +153,7 @@ static int work(void)
 {
 	int timeout_ms;
 
-	agent_follow_main();
+	agent_follow_turn();
 	tree_lock_take();
 	timeout_ms = sched_perf_work();
 	tree_lock_release();
@@ -189,9 +188,6 @@ static int wait_client(int fd, int wake_fd)
 	int most_ms = scans ? SCAN_MS : LOOK_MS;
 	long ready;
 
-	/* a client's connection cannot wake it where the program has other rights than before */
-	if (wake_fd < 0 && !scans && agent_follow_is_used())
-		most_ms = FOLLOW_MS;
 	if (timeout_ms < 0 || timeout_ms > most_ms)
 		timeout_ms = most_ms;
 	for (i = 0; i < n; i++)
@@ -402,6 +398,7 @@ static void *agent_main(void *arg)
 	(void)arg;
 	sys_rights = SYS_OURS;
 	agent_id = sys_gettid();
+	agent_follow_begin();
 	interpose_mute();
 	syscalls_own_thread();
 	arch_syscall(SYS_prctl, 15 /* PR_SET_NAME */, (long)"vestige-agent", 0, 0, 0, 0);
@@ -421,14 +418,11 @@ static void *agent_main(void *arg)
 	return NULL;
 }
 
-/*
- * Wake an agent that has no descriptor for signals: connect as a client that sends nothing. Any
- * context; does not wait for it.
- */
+/* Wake an agent that has no descriptor for signals: connect as a client that sends nothing. */
 static void knock(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0);
+	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0);
 
 	if (fd < 0)
 		return;
@@ -437,32 +431,15 @@ static void knock(void)
 	sys_close((int)fd);
 }
 
-/*
- * Make the agent do its other work (sched_perf_work()). Any context. Return: 0; -ESRCH: there is no
- * agent.
- */
-static int agent_wake_up(void)
+/* Make the agent do its other work (sched_perf_work()). Normal context. */
+static void agent_wake(void)
 {
 	int tid = load_acquire(&agent_tid);
 
-	if (load_acquire(&state) == GONE)
-		return -ESRCH;
 	if (tid)
-		return (int)arch_syscall(SYS_tgkill, sys_getpid(), tid, WAKE, 0, 0, 0);
-	knock();
-	return 0;
-}
-
-static void agent_wake(void)
-{
-	agent_wake_up();
-}
-
-/* The agent ends at its next turn. */
-static void agent_end(void)
-{
-	if (compare_and_store(&state, RUNS, ENDS))
-		agent_wake();
+		arch_syscall(SYS_tgkill, sys_getpid(), tid, WAKE, 0, 0, 0);
+	else
+		knock();
 }
 
 /*
@@ -491,6 +468,7 @@ static int agent_stop(void)
 		thread_wait_end(agent, WAIT_MS);
 		if (!thread_join(agent)) {
 			wait_gone(until);
+			agent_follow_gone();
 			store_release(&state, GONE);
 			return 1;
 		}
@@ -532,7 +510,7 @@ static void agent_start(void)
 	state = RUNS;
 	naming = UNNAMED;
 	nr_filters = 0;
-	agent_follow_start(agent_wake_up, agent_end);
+	agent_follow_start();
 	err = thread_create_untraced(&agent, &attr, agent_main);
 	pthread_attr_destroy(&attr);
 	interpose_unmute();
@@ -540,6 +518,7 @@ static void agent_start(void)
 	syscalls_own_end(!err);
 	if (err) {
 		state = GONE;
+		agent_follow_gone();
 		area_status("no control from outside: no thread for it", NULL, -err);
 	} else {
 		sandbox_use_agent(agent_stop, agent_start);

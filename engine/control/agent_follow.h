@@ -3,19 +3,14 @@
 #ifndef VESTIGE_CONTROL_AGENT_FOLLOW_H
 #define VESTIGE_CONTROL_AGENT_FOLLOW_H
 
-/*
- * An agent is about to start, by the calling thread. @wake: makes it call agent_follow_main();
- * -ESRCH: there is none. @end: makes it end, without waiting.
- */
-void agent_follow_start(int (*wake)(void), void (*end)(void));
+/* The calling thread is about to make an agent. */
+void agent_follow_start(void);
+/* There is no agent, or no more. */
+void agent_follow_gone(void);
 
-/* Make the call that the main thread has asked for, if any. The agent. */
-void agent_follow_main(void);
-
-/* Whether the main thread has ever asked. */
-int agent_follow_is_used(void);
-
-/* The agent makes no more calls. */
+/* By the agent: its first step, each of its turns, and its last step. */
+void agent_follow_begin(void);
+void agent_follow_turn(void);
 void agent_follow_end(void);
 
 #endif

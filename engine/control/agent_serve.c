@@ -17,7 +17,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/control/agent.h"
-#include "engine/control/agent_follow.h"
 #include "engine/control/tree.h"
 #include "engine/ring/ring.h"
 
@@ -51,7 +50,6 @@ static int wait_for(int fd, short events, uint64_t until)
 			return -ETIMEDOUT;
 		if (agent_is_to_end())
 			return -ECANCELED;
-		agent_follow_main();
 		n = arch_syscall(SYS_poll, (long)&p, 1, (long)min_of(until - now, SLICE_MS), 0, 0,
 				 0);
 		/* -EINTR: the signal with which glibc's setuid() reaches all threads */

@@ -344,20 +344,19 @@ static int is_blocked(int tid, void *arg)
 /* Change the masks of the installed handlers. @on: to masks without SIGSEGV. */
 static void switch_handlers(int on)
 {
-	uint64_t a[ACTION_WORDS];
+	struct sys_action a;
 	uint32_t sig;
 
 	for (sig = 1; sig <= NR_SIGNALS; sig++) {
 		const uint64_t bit = UINT64_C(1) << (sig - 1);
 
-		if (sig == SIGKILL || sig == SIGSTOP ||
-		    arch_syscall(SYS_rt_sigaction, sig, 0, (long)a, 8, 0, 0))
+		if (sig == SIGKILL || sig == SIGSTOP || sys_get_action((int)sig, &a))
 			continue;
-		if (on ? !(a[ACTION_MASK] & SEGV) : !(handler_masks & bit))
+		if (on ? !(a.mask & SEGV) : !(handler_masks & bit))
 			continue;
 		handler_masks = on ? handler_masks | bit : handler_masks & ~bit;
-		a[ACTION_MASK] = on ? a[ACTION_MASK] & ~SEGV : a[ACTION_MASK] | SEGV;
-		arch_syscall(SYS_rt_sigaction, sig, (long)a, 0, 8, 0, 0);
+		a.mask = on ? a.mask & ~SEGV : a.mask | SEGV;
+		sys_set_action((int)sig, &a);
 	}
 }
 

@@ -27,14 +27,6 @@
 #include "engine/process/area.h"
 #include "engine/core/interpose.h"
 
-/* The kernel's struct for rt_sigaction(). */
-struct action {
-	uint64_t handler;
-	uint64_t flags;
-	uint64_t restorer;
-	uint64_t mask;
-};
-
 /* The program's handlers by signal, as they were installed. */
 static struct {
 	uint64_t handler;
@@ -126,16 +118,6 @@ static struct taken *find_taken(int sig)
 	return NULL;
 }
 
-static int get_action(int sig, struct action *a)
-{
-	return (int)arch_syscall(SYS_rt_sigaction, sig, 0, (long)a, 8, 0, 0);
-}
-
-static int set_action(int sig, const struct action *a)
-{
-	return (int)arch_syscall(SYS_rt_sigaction, sig, (long)a, 0, 8, 0, 0);
-}
-
 static int can_handle(int sig)
 {
 	return sig > 0 && sig < NSIG && sig != SIGKILL && sig != SIGSTOP;
@@ -179,9 +161,9 @@ static int seen; /* handlers are replaced now */
 /* Replace the program's handler in the kernel by ours. */
 static void replace(int sig)
 {
-	struct action a;
+	struct sys_action a;
 
-	if (find_taken(sig) || get_action(sig, &a) || is_ours(a.handler) || is_fatal(a.handler))
+	if (find_taken(sig) || sys_get_action(sig, &a) || is_ours(a.handler) || is_fatal(a.handler))
 		return;
 	if (a.handler == (uint64_t)SIG_DFL && load_relaxed(&fatal_signals) >> sig & 1)
 		make_fatal(sig);
@@ -191,18 +173,18 @@ static void replace(int sig)
 	store_release(&own[sig].handler, a.handler);
 	a.handler = (uint64_t)deliver;
 	a.flags |= SA_SIGINFO;
-	set_action(sig, &a);
+	sys_set_action(sig, &a);
 }
 
 static void give_back(int sig)
 {
-	struct action a;
+	struct sys_action a;
 
-	if (get_action(sig, &a) || !is_ours(a.handler))
+	if (sys_get_action(sig, &a) || !is_ours(a.handler))
 		return;
 	a.handler = own[sig].handler;
 	a.flags = (a.flags & ~(uint64_t)SA_SIGINFO) | (own[sig].flags & SA_SIGINFO);
-	set_action(sig, &a);
+	sys_set_action(sig, &a);
 }
 
 static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
@@ -374,7 +356,7 @@ int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *contex
 	/* through libc, which adds the code that handlers return to */
 	struct sigaction a = {.sa_sigaction = handler,
 			      .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-	struct action now = {0};
+	struct sys_action now = {0};
 	struct taken *t = takens;
 	int err;
 
@@ -396,7 +378,7 @@ int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *contex
 						.sa_mask = own_default[sig].mask};
 	store_release(&t->sig, sig);
 	if (!sigaction(sig, &a, NULL)) {
-		if (!get_action(sig, &now))
+		if (!sys_get_action(sig, &now))
 			libc_flags = (int)now.flags & ~a.sa_flags;
 		return 0;
 	}
