@@ -11,6 +11,7 @@ import subprocess
 
 import cli_test
 from cli_test import BIN, Skip, main, need, root, spinning, until
+from kernel_instance import make_instance
 
 TRACING = "/sys/kernel/tracing"
 
@@ -23,12 +24,8 @@ def instance(w, name=""):
         raise Skip("no tracefs")
     name = f"vestige-test-{os.getpid()}{name}"
     folder = f"{TRACING}/instances/{name}"
-    os.mkdir(folder)
+    make_instance(folder)
     try:
-        # it begins with the top buffer's options, of which `blk record` changes these for a while
-        for option, value in (("context-info", "1"), ("bin", "0"), ("overwrite", "1")):
-            if read(folder, "options", option).strip() != value:
-                write(value, folder, "options", option)
         yield name, folder
     finally:
         with contextlib.suppress(FileNotFoundError):
