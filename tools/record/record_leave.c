@@ -21,21 +21,20 @@
 #define LEAVE_NAP_NS 10000000
 #define LEAVE_NAPS   10u
 #define COME_NAPS    50u /* of waiting for areas of processes that PROG has just started */
-#define BARE_LOOKS   10u /* a process without an environment may be one of them so long */
 #define MAX_COMERS   64u
 
 /* Processes without an area that PROG has started. */
 struct comers {
 	int pids[MAX_COMERS];
-	unsigned int nr, nr_looks;
+	unsigned int nr;
 	bool hidden; /* in the last look, a process may have been one of them */
 	char list[128];
 };
 
 /*
  * Has PROG started this process? Its environment shows it. In the middle of execve() a process has
- * none, and it may execute a program with another one: then earlier looks count. Without these, a
- * process without an environment is looked at again.
+ * none, and it may execute a program with another one: then earlier looks count. Without these, it
+ * is looked at again.
  */
 static bool is_comer(struct comers *c, int pid, const char *session)
 {
@@ -46,8 +45,7 @@ static bool is_comer(struct comers *c, int pid, const char *session)
 		before = c->pids[i] == pid;
 	if (env == PROCESS_ENV_SAME && !before && c->nr < MAX_COMERS)
 		c->pids[c->nr++] = pid;
-	if (env == PROCESS_ENV_EMPTY && !before &&
-	    (c->nr_looks < BARE_LOOKS || process_executes(pid)))
+	if (env == PROCESS_ENV_EXECUTES && !before)
 		c->hidden = true;
 	return env == PROCESS_ENV_SAME || (before && env != PROCESS_ENV_NONE);
 }
@@ -81,7 +79,6 @@ static int coming(const struct record_run *run, const int *pids, int nr, struct 
 	}
 	if (dir)
 		closedir(dir);
-	c->nr_looks++;
 	return found;
 }
 

@@ -3,6 +3,7 @@
 #include "tools/target/process_env.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "tools/base/proc_pid.h"
 
+#define LOOKS	    20
 #define FIRST_BYTES 65536u
 #define MOST_BYTES  (64u << 20)
 
@@ -65,28 +67,36 @@ char *process_env(int pid, const char *name)
 	return copy;
 }
 
-enum process_env_state process_env_is(int pid, const char *name, const char *value)
-{
-	enum process_env_state ret = PROCESS_ENV_NONE;
-	struct proc_status s;
-	size_t bytes = 0;
-	char *text = snapshot(pid, "environ", &bytes);
-	const char *its = text ? value_in(text, bytes, name) : NULL;
-
-	if (its)
-		ret = strcmp(its, value) != 0 ? PROCESS_ENV_OTHER : PROCESS_ENV_SAME;
-	else if (text && !proc_status(pid, &s) && s.has_memory)
-		ret = bytes ? PROCESS_ENV_OTHER : PROCESS_ENV_EMPTY;
-	free(text);
-	return ret;
-}
-
-bool process_executes(int pid)
+/* Is a file of /proc/PID empty? */
+static bool is_empty(int pid, const char *file)
 {
 	size_t bytes = 0;
-	char *text = snapshot(pid, "cmdline", &bytes);
+	char *text = snapshot(pid, file, &bytes);
 	bool empty = text && !bytes;
 
 	free(text);
 	return empty;
+}
+
+enum process_env_state process_env_is(int pid, const char *name, const char *value)
+{
+	struct proc_status s;
+
+	for (int i = 0; i < LOOKS; i++) {
+		size_t bytes = 0;
+		char *text = snapshot(pid, "environ", &bytes);
+		const char *its = text ? value_in(text, bytes, name) : NULL;
+		bool same = its && !strcmp(its, value);
+
+		free(text);
+		if (!text)
+			return PROCESS_ENV_NONE;
+		if (bytes)
+			return same ? PROCESS_ENV_SAME : PROCESS_ENV_OTHER;
+		if (is_empty(pid, "cmdline"))
+			return proc_status(pid, &s) || !s.has_memory ? PROCESS_ENV_NONE
+								     : PROCESS_ENV_EXECUTES;
+		/* it has executed between the two, or it has no environment: then it stays so */
+	}
+	return PROCESS_ENV_OTHER;
 }

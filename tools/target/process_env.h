@@ -3,25 +3,17 @@
 #ifndef VESTIGE_TOOLS_PROCESS_ENV_H
 #define VESTIGE_TOOLS_PROCESS_ENV_H
 
-#include <stdbool.h>
-
 /* The value of a variable, to be freed; NULL: it is not set, or the environment cannot be read. */
 char *process_env(int pid, const char *name);
 
 enum process_env_state {
-	PROCESS_ENV_NONE,  /* the process has ended, is the kernel's, or may not be read */
-	PROCESS_ENV_EMPTY, /* in the middle of execve(), or it never had an environment */
+	PROCESS_ENV_NONE,     /* the process has ended, is the kernel's, or may not be read */
+	PROCESS_ENV_EXECUTES, /* in the middle of execve(): neither environment nor command line */
 	PROCESS_ENV_OTHER,
 	PROCESS_ENV_SAME,
 };
 
-/*
- * process_env_is() - whether a variable has that value, from one moment: between two reads the
- * process may execute.
- */
+/* process_env_is() - whether a variable has that value, also while the process executes. */
 enum process_env_state process_env_is(int pid, const char *name, const char *value);
-
-/* Is a process in the middle of execve(), so that it has no command line yet? */
-bool process_executes(int pid);
 
 #endif
