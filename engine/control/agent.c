@@ -443,16 +443,6 @@ static void agent_wake(void)
 }
 
 /*
- * After pthread_join(), the kernel still counts the agent as a thread of the process for some
- * microseconds.
- */
-static void wait_gone(uint64_t until)
-{
-	while (!arch_syscall(SYS_tgkill, sys_getpid(), agent_id, 0, 0, 0, 0) && now_ms() < until)
-		arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-}
-
-/*
  * The program's last free thread ends, or gives up system calls: wake the agent, which then ends,
  * or finds that it is alone. An agent that cannot be woken finds out at its next look. Return:
  * whether the agent has ended.
@@ -467,8 +457,7 @@ static int agent_stop(void)
 	do {
 		thread_wait_end(agent, WAIT_MS);
 		if (!thread_join(agent)) {
-			wait_gone(until);
-			agent_follow_gone();
+			agent_follow_gone(until);
 			store_release(&state, GONE);
 			return 1;
 		}
@@ -518,7 +507,7 @@ static void agent_start(void)
 	syscalls_own_end(!err);
 	if (err) {
 		state = GONE;
-		agent_follow_gone();
+		agent_follow_gone(0);
 		area_status("no control from outside: no thread for it", NULL, -err);
 	} else {
 		sandbox_use_agent(agent_stop, agent_start);

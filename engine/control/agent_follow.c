@@ -49,6 +49,11 @@ static uint64_t now_ms(void)
 	return ring_clock_mono() / 1000000;
 }
 
+static void wake_main(void)
+{
+	arch_syscall(SYS_futex, (long)&done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
 /* Make the call that the main thread has asked for, if any. */
 static void repeat(void)
 {
@@ -59,7 +64,7 @@ static void repeat(void)
 	store_release(&has_own, 0);
 	credentials_repeat(&call);
 	store_release(&done, now);
-	arch_syscall(SYS_futex, (long)&done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	wake_main();
 }
 
 static void handler(int sig, siginfo_t *info, void *context)
@@ -92,7 +97,7 @@ static void note_own(const struct credentials_call *c)
 	store_release(&has_own, 0);
 	own = *c;
 	store_release(&has_own, 1);
-	arch_syscall(SYS_futex, (long)&done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	wake_main();
 }
 
 /* Whether the agent has made the same call there; once. */
@@ -132,12 +137,11 @@ static void wait_done(const struct credentials_call *c, uint32_t now)
 	}
 }
 
-/* glibc's setuid() counts a thread until its very end. */
-static void wait_gone(int tid)
+void agent_follow_gone(uint64_t until_ms)
 {
-	uint64_t until = now_ms() + END_MS;
+	int tid = load_acquire(&agent_tid);
 
-	while (!is_gone(tid) && now_ms() < until)
+	while (tid > 0 && !is_gone(tid) && now_ms() < until_ms)
 		arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 	store_release(&agent_tid, NONE);
 }
@@ -154,7 +158,8 @@ static void follow(const struct credentials_call *c)
 	if (tid == NONE || (tid > 0 && is_gone(tid)) || asking || was_made(c))
 		return;
 	if (load_acquire(&ends)) {
-		wait_gone(tid);
+		/* glibc's setuid() counts a thread until its very end */
+		agent_follow_gone(now_ms() + END_MS);
 		return;
 	}
 	/* their handlers may ask, too */
@@ -174,11 +179,6 @@ void agent_follow_start(void)
 	store_release(&done, asked);
 	store_release(&agent_tid, STARTS);
 	credentials_use_agent(follow, note_own);
-}
-
-void agent_follow_gone(void)
-{
-	store_release(&agent_tid, NONE);
 }
 
 /* libc has set its handler before it has made this thread. */

@@ -11,7 +11,7 @@
 
 #include "tools/base/proc_pid.h"
 
-#define LOOKS	    20
+#define LOOKS	    20 /* until environment and command line are of one moment */
 #define FIRST_BYTES 65536u
 #define MOST_BYTES  (64u << 20)
 
