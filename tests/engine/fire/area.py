@@ -297,6 +297,12 @@ class Bench:
                          if n.startswith(f"{pid}.") and not n.endswith(".sock") and n.partition("@")[2] == instance))
 
 
+def static_flags():
+    """The flags of a program that has the engine inside it."""
+    return " ".join(["-static", os.environ["BUILD_DIR"] + "/libvestige.a", "-Wl,-u,vestige_inside", "-Wl,--wrap=syscall",
+                     "-Wl,-u,syscall"])
+
+
 def has_library(name):
     """Whether the linker finds a shared object of that name."""
     return subprocess.run(["gcc", "-shared", "-o", "/dev/null", f"-l:{name}"], stderr=subprocess.DEVNULL,
