@@ -183,6 +183,25 @@ def set_recording(at):
 
 
 @contextlib.contextmanager
+def of_usual_size(at):
+    """A buffer of the kernel's with at least the size that it has after boot. In one of a few pages
+    trace-cmd's splice() finds the last page not full, and it gives up."""
+    path = f"{at}/buffer_size_kb"
+    with open(path, encoding="utf-8") as f:
+        before = f.read().strip()
+    small = before.isdigit() and int(before) < 1024   # not `7 (expanded: 1408)`
+    try:
+        if small:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("1408")
+        yield
+    finally:
+        if small:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(before)
+
+
+@contextlib.contextmanager
 def kernel_alone():
     """The kernel's top buffer, for one test at a time; recording as at boot before and after."""
     at = "/sys/kernel/tracing"
@@ -193,7 +212,8 @@ def kernel_alone():
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         set_recording(at)
-        yield
+        with of_usual_size(at):
+            yield
     finally:
         set_recording(at)
         os.close(fd)

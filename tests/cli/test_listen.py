@@ -2,6 +2,7 @@
 """vestige listen and record -N: recordings of other hosts. Oracles: trace-cmd's own listener and
 sender, time namespaces whose offset is known, network namespaces of the test. Traffic stays on
 loopback and in these."""
+import contextlib
 import glob
 import os
 import re
@@ -121,8 +122,21 @@ for f in set_ftrace_filter set_ftrace_notrace set_ftrace_pid; do
 	done
 done
 shift
-exec trace-cmd record -e sched:sched_process_exec "$@" -- sh -c 'for i in 1 2 3 4 5 6 7 8; do ./true8; done'
+exec trace-cmd record -e sched:sched_process_exec "$@" -- sh -c '
+while [ ! -e go ]; do sleep 0.02; done
+for i in 1 2 3 4 5 6 7 8; do ./true8; done'
 """
+
+
+def senders_wait(pid):
+    """Does each of trace-cmd's senders, one for a CPU, wait for its buffer? One that has not begun
+    when the command ends sends nothing."""
+    def waits(child):
+        with contextlib.suppress(OSError):
+            return cli_test.state_of(child) == "S" and any(
+                os.readlink(f).endswith("/trace_pipe_raw") for f in glob.glob(f"/proc/{child}/fd/*"))
+        return False
+    return sum(map(waits, cli_test.children_of(pid))) == os.cpu_count()
 
 
 def test_from_trace_cmd(w):
@@ -138,9 +152,13 @@ def test_from_trace_cmd(w):
     for args in ([], ["-t"], ["-t", "--file-version", "6"]):
         here = Listener(w)
         with cli_test.kernel_alone():
-            p = subprocess.run(["unshare", "-m", "sh", "-c", KERNEL, "sh", w.dir, "-N", here.where, *args],
-                               cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100)
-        assert p.returncode == 0, p.stdout
+            p = subprocess.Popen(["unshare", "-m", "sh", "-c", KERNEL, "sh", w.dir, "-N", here.where, *args],
+                                 cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            until(lambda: senders_wait(p.pid) or p.poll() is not None, "trace-cmd's senders do not wait")
+            with open(w.path("go"), "wb"):
+                pass
+            out = p.communicate(timeout=100)[0]
+        assert p.returncode == 0, out
         line = here.line()
         assert "no time synchronization" in line, line
         file = here.files()[0]
@@ -150,6 +168,7 @@ def test_from_trace_cmd(w):
                                   env=w.env).stdout.decode()
             assert text.count("filename=./true8") == 8, (args, tool, line, text[-2000:])
         os.unlink(file)
+        os.unlink(w.path("go"))
 
 
 def namespaces():
