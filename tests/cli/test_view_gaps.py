@@ -135,7 +135,7 @@ def test_gaps_of_the_kernels_buffer(w):
 def test_gaps_of_the_programs_buffer(w):
     """The program's buffer was too small: the CPUs' rows are of the kernel's and lack nothing."""
     for _ in range(5):
-        path = recorded(w, "k.dat", 30, 18, 5000, "-O", "nooverwrite", "-b", "64")
+        path = recorded(w, "k.dat", 60, 18, 5000, "-O", "nooverwrite", "-b", "64")
         assert dropped(w, path) > 3
         assert re.search(rb"^vestige: \d+ records were lost: counts and times are too low$", w.run("profile", path).stderr), path
         assert b"buffer 'kernel'" not in w.run("profile", path).stderr

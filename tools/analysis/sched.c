@@ -667,7 +667,7 @@ int sched_run(struct sched *s)
 	if (!s->has_switches)
 		return fail(ENODATA, "no context switch is recorded: record with "
 				     "`vestige sched record`, or -e sched_switch");
-	s->lost += reader_lost_at_end(s->r, NULL);
+	s->lost += reader_lost_at_end(s->r);
 	return finish(s);
 }
 

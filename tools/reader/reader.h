@@ -322,14 +322,13 @@ static inline int reader_read(struct reader *r, unsigned int cpu, struct record 
 	return r->ops->read(r, cpu, out, max);
 }
 
-/* How many records were lost after the last one, of all CPUs. @cpus: only these; NULL: all. */
-static inline uint64_t reader_lost_at_end(const struct reader *r, const bool *cpus)
+/* How many records were lost after the last one, of all CPUs. */
+static inline uint64_t reader_lost_at_end(const struct reader *r)
 {
 	uint64_t sum = 0;
 
 	for (unsigned int c = 0; r->stats && c < r->nr_cpus; c++)
-		if (!cpus || cpus[c])
-			sum = record_lost_sum(sum, r->stats[c].lost_at_end);
+		sum = record_lost_sum(sum, r->stats[c].lost_at_end);
 	return sum;
 }
 

@@ -173,18 +173,25 @@ static const char *buffer_of(const struct building *b, uint32_t process)
 		b->v->r, process > RECORD_FURTHER_PROCESS ? process - RECORD_FURTHER_PROCESS : 0);
 }
 
+/* Borrowed until the next call of track_of(). NULL: there is none. */
+static struct track *track_if_any(struct building *b, const struct track_key *key)
+{
+	struct track *tracks = b->c->tracks;
+	int64_t found = HASH_INDEX_FIND(&b->tracks, hash_key(key), i, is_of(&tracks[i], key));
+
+	return found >= 0 ? &tracks[found] : NULL;
+}
+
 /* Borrowed until the next call. NULL with b->err set. */
 static struct track *track_of(struct building *b, struct track_key key)
 {
 	struct columns *c = b->c;
-	struct track *t;
-	uint64_t hash = hash_key(&key);
-	int64_t found = HASH_INDEX_FIND(&b->tracks, hash, i, is_of(&c->tracks[i], &key));
+	struct track *t = track_if_any(b, &key);
 
-	if (found >= 0)
-		return &c->tracks[found];
+	if (t)
+		return t;
 	if (ARRAY_ROOM(c->tracks, c->nr_tracks, c->room_tracks, 64) ||
-	    hash_index_add(&b->tracks, hash, (uint32_t)c->nr_tracks)) {
+	    hash_index_add(&b->tracks, hash_key(&key), (uint32_t)c->nr_tracks)) {
 		failed(b);
 		return NULL;
 	}
@@ -325,17 +332,19 @@ int column_events_add(struct column_events *e, const struct column_events *from,
 	return 0;
 }
 
-static void note_lost(void *arg, const struct record *rec)
+static void add_lost(struct building *b, struct column_lost lost)
 {
-	struct building *b = arg;
 	struct columns *c = b->c;
 
-	if (ARRAY_ROOM(c->lost, c->nr_lost, c->room_lost, 64)) {
+	if (ARRAY_ROOM(c->lost, c->nr_lost, c->room_lost, 64))
 		failed(b);
-		return;
-	}
-	c->lost[c->nr_lost++] =
-		(struct column_lost){rec->ts, rec->lost, rec->cpu, record_buffer(rec)};
+	else
+		c->lost[c->nr_lost++] = lost;
+}
+
+static void note_lost(void *arg, const struct record *rec)
+{
+	add_lost(arg, (struct column_lost){rec->ts, rec->lost, rec->cpu, record_buffer(rec)});
 }
 
 /* Records lost at the end have the time of the last record. */
@@ -343,12 +352,13 @@ static void note_lost_at_end(struct building *b)
 {
 	const struct view *v = b->v;
 
-	for (unsigned int cpu = 0; v->r->stats && cpu < v->r->nr_cpus; cpu++) {
-		struct record rec = {.ts = v->last_ts, .cpu = (uint16_t)cpu};
+	/* by stream, as v->cpus: one of each CPU and buffer */
+	for (unsigned int i = 0; v->r->stats && i < v->r->nr_cpus; i++) {
+		uint64_t lost = v->r->stats[i].lost_at_end;
 
-		rec.lost = v->r->stats[cpu].lost_at_end;
-		if (rec.lost && (!v->cpus || v->cpus[cpu]))
-			note_lost(b, &rec);
+		if (lost && (!v->cpus || v->cpus[i]))
+			add_lost(b, (struct column_lost){v->last_ts, lost, reader_join_cpu(v->r, i),
+							 reader_join_buffer(v->r, i)});
 	}
 }
 
@@ -405,20 +415,25 @@ static void slice(void *arg, const struct sched_thread *t, enum sched_state next
 		 b->states[state], t->cpu);
 }
 
-/*
- * The time of the first event on a CPU after @since and up to @to that thread @pid made, or with
- * @other another thread. @to if there is none.
- */
-static uint64_t first_event(struct building *b, unsigned int cpu, int32_t pid, bool other,
-			    uint64_t since, uint64_t to)
+/* The events of a CPU, in order of time; NULL: none. */
+static const struct span_row *events_of_cpu(struct building *b, unsigned int cpu)
 {
-	struct track *t = track_of(b, (struct track_key){TRACK_CPU_EVENTS, (int32_t)cpu, 0, 0});
-	const struct span_row *row = t && t->nr_rows ? t->rows : NULL;
+	const struct track_key key = {TRACK_CPU_EVENTS, (int32_t)cpu, 0, 0};
+	const struct track *t = track_if_any(b, &key);
+
+	return t && t->nr_rows ? t->rows : NULL;
+}
+
+/* The time of thread @pid's first event on a CPU after @since, at most @to. @to: it has none. */
+static uint64_t first_event(struct building *b, unsigned int cpu, int32_t pid, uint64_t since,
+			    uint64_t to)
+{
+	const struct span_row *row = events_of_cpu(b, cpu);
 
 	for (size_t i = row ? span_row_begins(row, since + 1) : 0; row && i < row->nr; i++) {
 		if (row->start[i] > to)
 			break;
-		if ((b->c->events.tid[row->extra[i]] == pid) != other)
+		if (b->c->events.tid[row->extra[i]] == pid)
 			return row->start[i];
 	}
 	return to;
@@ -460,29 +475,52 @@ static void add_ran(struct building *b, unsigned int cpu, int32_t pid, const cha
 }
 
 /*
+ * A CPU's task has left it, as another one does at @to, with no switch between them: kernels do not
+ * report each switch to and from the idle task and kernel threads. So the task ran until another
+ * one had an event there, which ran until the next one had one, and so on, up to @to. A program's
+ * own recording does not know how long another thread than @prev ran.
+ */
+static void ran_by_events(struct building *b, unsigned int cpu, int32_t prev, uint64_t to)
+{
+	const struct span_row *row = events_of_cpu(b, cpu);
+	int32_t pid = b->cpus[cpu].pid;
+	const char *comm = b->cpus[cpu].comm;
+	uint64_t since = b->cpus[cpu].since;
+
+	for (size_t i = row ? span_row_begins(row, since + 1) : 0; row && i < row->nr; i++) {
+		int32_t tid = b->c->events.tid[row->extra[i]];
+
+		if (row->start[i] > to)
+			break;
+		if (tid == pid)
+			continue;
+		if (pid > 0)
+			add_ran(b, cpu, pid, comm, since, row->start[i]);
+		pid = b->kernel_buffer || tid == prev ? tid : 0;
+		comm = "";
+		since = row->start[i];
+	}
+	if (pid > 0)
+		add_ran(b, cpu, pid, comm, since, to);
+}
+
+/*
  * At @to task @prev leaves a CPU (0: the idle task; -1: not known). Add the time that the CPU's
- * task ran since the switch to it. Kernels do not report each switch to and from the idle task. So
- * if
- * @prev is another task, the CPU's task ran until another one had an event there, and @prev ran
- * since its first event. Where records were lost meanwhile, only @prev's time after the gap is
- * known.
+ * task, and others whose switches were not reported, ran since the switch to it. Where records were
+ * lost meanwhile, only @prev's time after the gap is known, from its first event.
  */
 static void cpu_ran(struct building *b, unsigned int cpu, int32_t prev, const char *comm,
 		    uint64_t to)
 {
 	int32_t pid = b->cpus[cpu].pid;
-	uint64_t since = b->cpus[cpu].since, gap = lost_until(b, cpu, to);
+	uint64_t gap = lost_until(b, cpu, to);
 
-	if (gap)
-		pid = 0;
-	if (pid > 0 && pid == prev)
-		add_ran(b, cpu, pid, b->cpus[cpu].comm, since, to);
-	else if (pid > 0)
-		add_ran(b, cpu, pid, b->cpus[cpu].comm, since,
-			first_event(b, cpu, pid, true, since, to));
-	if (prev > 0 && pid != prev)
-		add_ran(b, cpu, prev, comm,
-			first_event(b, cpu, prev, false, gap ? gap - 1 : since, to), to);
+	if (gap && prev > 0)
+		add_ran(b, cpu, prev, comm, first_event(b, cpu, prev, gap - 1, to), to);
+	else if (!gap && pid > 0 && pid == prev)
+		add_ran(b, cpu, pid, b->cpus[cpu].comm, b->cpus[cpu].since, to);
+	else if (!gap)
+		ran_by_events(b, cpu, prev, to);
 }
 
 /* A CPU's row is of one buffer: the kernel's if there is one, since it knows all tasks. */
@@ -566,80 +604,13 @@ static int read_switches(struct building *b)
 	ret = sched_run(s);
 	sched_free(s);
 	for (unsigned int cpu = 0; !ret && cpu < r->nr_cpus; cpu++)
-		cpu_ran(b, cpu, SCHED_NOT_KNOWN, "", b->v->last_ts);
+		/* a gap may end after the last event of the view */
+		if (!lost_until(b, cpu, UINT64_MAX))
+			cpu_ran(b, cpu, SCHED_NOT_KNOWN, "", b->v->last_ts);
 	if (!b->sees_all)
 		drop_other_tasks(b);
 	b->c->has_states = true;
 	return ret == -ENODATA ? 0 : ret;
-}
-
-/* Where a recording begins in the middle of calls, the outermost depths have no calls. */
-static void drop_empty_rows(struct track *t)
-{
-	uint32_t empty = 0;
-
-	while (empty < t->nr_rows && !t->rows[empty].nr)
-		empty++;
-	memmove(t->rows, t->rows + empty, (t->nr_rows - empty) * sizeof(*t->rows));
-	t->nr_rows -= empty;
-}
-
-/* Set the track of each event. The tracks are in order. */
-static void number_threads(struct columns *c)
-{
-	for (uint32_t i = 0; i < c->nr_tracks; i++) {
-		const struct track *t = &c->tracks[i];
-
-		for (size_t k = 0; t->kind == TRACK_EVENTS && t->nr_rows && k < t->rows[0].nr; k++)
-			c->events.track[t->rows[0].extra[k]] = i;
-	}
-}
-
-static bool is_of_calls(const struct track *t)
-{
-	return t->kind == TRACK_CALLS || t->kind == TRACK_STATES;
-}
-
-static int32_t process_of_track(const struct track *t)
-{
-	return t->kind == TRACK_CPU || t->kind == TRACK_CPU_EVENTS ? -1 : t->pid ? t->pid : t->id;
-}
-
-/* Processes that have events alone come behind the others. The tracks are in order. */
-static void order_others(struct columns *c)
-{
-	bool any = false, has = false;
-	size_t begin = 0;
-
-	for (size_t i = 0; i < c->nr_tracks; i++) {
-		int32_t process = process_of_track(&c->tracks[i]);
-
-		any |= has |= is_of_calls(&c->tracks[i]);
-		if (i + 1 < c->nr_tracks && process_of_track(&c->tracks[i + 1]) == process)
-			continue;
-		for (; begin <= i; begin++)
-			c->tracks[begin].is_other = process >= 0 && !has;
-		has = false;
-	}
-	if (any)
-		qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), columns_track_order);
-}
-
-static int finish(struct columns *c)
-{
-	int ret = 0;
-
-	if (c->first > c->last)
-		return fail(ENODATA, "'%s' has nothing to be shown", c->v->path);
-	qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), columns_track_order);
-	order_others(c);
-	number_threads(c);
-	for (size_t i = 0; i < c->nr_tracks; i++) {
-		drop_empty_rows(&c->tracks[i]);
-		for (uint32_t row = 0; row < c->tracks[i].nr_rows && !ret; row++)
-			ret = span_row_finish(&c->tracks[i].rows[row]);
-	}
-	return ret;
 }
 
 int columns_read(struct view *v, const struct columns_watch *watch, struct columns **out)
@@ -672,7 +643,7 @@ int columns_read(struct view *v, const struct columns_watch *watch, struct colum
 	if (!ret)
 		ret = read_switches(&b);
 	if (!ret)
-		ret = b.err ? b.err : finish(c);
+		ret = b.err ? b.err : columns_finish(c);
 	v->other = NULL;
 	v->gap = NULL;
 	other_text_free(b.text);

@@ -157,8 +157,11 @@ int columns_outline(const struct columns *c, struct columns **out);
 /* Keep a copy of @bytes at @text until columns_free(). Return: 0 or -ENOMEM with fail() set. */
 int columns_own_text(struct columns *c, const char *text, size_t bytes, const char **out);
 
-/* The order of struct columns.tracks, for qsort(). */
-int columns_track_order(const void *a, const void *b);
+/*
+ * columns_finish() - the last step of reading: order the tracks, and make each row's tree.
+ * Return: 0, -ENODATA if @c is empty, or -ENOMEM, with fail() set.
+ */
+int columns_finish(struct columns *c);
 void columns_free(struct columns *c);
 
 /*

@@ -23,7 +23,8 @@ static int64_t by(int64_t a, int64_t b)
 	return a < b ? -1 : a > b;
 }
 
-int columns_track_order(const void *a_, const void *b_)
+/* The order of struct columns.tracks, for qsort(). */
+static int track_order(const void *a_, const void *b_)
 {
 	const struct track *a = a_, *b = b_;
 	int64_t ret = by(!of_cpu(a), !of_cpu(b));
@@ -34,6 +35,75 @@ int columns_track_order(const void *a_, const void *b_)
 	ret = ret ? ret : by(a->process, b->process);
 	ret = ret ? ret : by(a->kind, b->kind);
 	return (int)(ret ? ret : by(a->stack, b->stack));
+}
+
+/* Where a recording begins in the middle of calls, the outermost depths have no calls. */
+static void drop_empty_rows(struct track *t)
+{
+	uint32_t empty = 0;
+
+	while (empty < t->nr_rows && !t->rows[empty].nr)
+		empty++;
+	memmove(t->rows, t->rows + empty, (t->nr_rows - empty) * sizeof(*t->rows));
+	t->nr_rows -= empty;
+}
+
+/* Set the track of each event. The tracks are in order. */
+static void number_threads(struct columns *c)
+{
+	for (uint32_t i = 0; i < c->nr_tracks; i++) {
+		const struct track *t = &c->tracks[i];
+
+		for (size_t k = 0; t->kind == TRACK_EVENTS && t->nr_rows && k < t->rows[0].nr; k++)
+			c->events.track[t->rows[0].extra[k]] = i;
+	}
+}
+
+static bool is_of_calls(const struct track *t)
+{
+	return t->kind == TRACK_CALLS || t->kind == TRACK_STATES;
+}
+
+static int32_t process_of_track(const struct track *t)
+{
+	return t->kind == TRACK_CPU || t->kind == TRACK_CPU_EVENTS ? -1 : t->pid ? t->pid : t->id;
+}
+
+/* Processes that have events alone come behind the others. The tracks are in order. */
+static void order_others(struct columns *c)
+{
+	bool any = false, has = false;
+	size_t begin = 0;
+
+	for (size_t i = 0; i < c->nr_tracks; i++) {
+		int32_t process = process_of_track(&c->tracks[i]);
+
+		any |= has |= is_of_calls(&c->tracks[i]);
+		if (i + 1 < c->nr_tracks && process_of_track(&c->tracks[i + 1]) == process)
+			continue;
+		for (; begin <= i; begin++)
+			c->tracks[begin].is_other = process >= 0 && !has;
+		has = false;
+	}
+	if (any)
+		qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), track_order);
+}
+
+int columns_finish(struct columns *c)
+{
+	int ret = 0;
+
+	if (c->first > c->last)
+		return fail(ENODATA, "'%s' has nothing to be shown", c->v->path);
+	qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), track_order);
+	order_others(c);
+	number_threads(c);
+	for (size_t i = 0; i < c->nr_tracks; i++) {
+		drop_empty_rows(&c->tracks[i]);
+		for (uint32_t row = 0; row < c->tracks[i].nr_rows && !ret; row++)
+			ret = span_row_finish(&c->tracks[i].rows[row]);
+	}
+	return ret;
 }
 
 static int copy_text(char **to, const char *text)
@@ -128,7 +198,7 @@ int columns_outline(const struct columns *c, struct columns **out)
 		columns_free(to);
 		return err;
 	}
-	qsort(to->tracks, to->nr_tracks, sizeof(*to->tracks), columns_track_order);
+	qsort(to->tracks, to->nr_tracks, sizeof(*to->tracks), track_order);
 	*out = to;
 	return 0;
 }
