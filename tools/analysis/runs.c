@@ -95,8 +95,10 @@ static void sift_down(struct runs *s, unsigned int i)
 /* The next run of a stream that is used up. Return: 1, 0 at its end, -errno. */
 static int refill(struct runs *s, struct stream *l)
 {
-	int n;
+	int n = reader_stopped(s->r);
 
+	if (n)
+		return n;
 	if (s->r->ops->read_run)
 		return s->r->ops->read_run(s->r, l->cpu, &l->run);
 	if (!l->batch)

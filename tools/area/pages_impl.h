@@ -73,20 +73,21 @@ struct pages {
 /* Read a page. All reading of pages calls this. Return: as pages_source.fetch. */
 static inline int page_fetch(const struct pages *p, const struct page_ref *ref, void *page)
 {
-	if (p->reader.stop && atomic_load_explicit(p->reader.stop, memory_order_relaxed))
-		return fail(EINTR, "interrupted");
-	return p->source.fetch(p->source.arg, ref, page);
+	int err = reader_stopped(&p->reader);
+
+	return err ? err : p->source.fetch(p->source.arg, ref, page);
 }
 
 /* The same of pages_source.calls, which need not be. */
 static inline int page_fetch_calls(const struct pages *p, const struct page_ref *ref,
 				   struct page_calls *out)
 {
+	int err;
+
 	if (!p->source.calls)
 		return 0;
-	if (p->reader.stop && atomic_load_explicit(p->reader.stop, memory_order_relaxed))
-		return fail(EINTR, "interrupted");
-	return p->source.calls(p->source.arg, ref, out);
+	err = reader_stopped(&p->reader);
+	return err ? err : p->source.calls(p->source.arg, ref, out);
 }
 
 extern const struct reader_ops pages_ops, pages_follow_ops;

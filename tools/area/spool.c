@@ -529,6 +529,9 @@ static int open_spool(const char *path, bool tables_only, const struct spool_are
 	*out = pages_finish(p, &how, &err);
 	if (!*out)
 		return err;
+	(*out)->lacks_end = s->cut || !s->has_end;
+	(*out)->lacks_records = end.flags & SPOOL_END_INCOMPLETE;
+	(*out)->end_mono_ns = end.end_mono_ns;
 	free(s->names);
 	s->names = NULL;
 	err = tables_only ? 0 : tell_cut(s, *out, &end, areas);

@@ -39,6 +39,7 @@ struct spool_writer {
 	uint64_t half_slots;
 	uint64_t nr_pages;
 	int failed;
+	bool lacks_records;	 /* of the recording, though all was written */
 	struct cpu_halves *cpus; /* MAX_CPUS when there is a limit */
 	unsigned char *packed;	 /* room for BATCH pages when there is none */
 	void (*make_room)(void *arg);
@@ -346,12 +347,17 @@ int spool_failed(const struct spool_writer *w)
 	return w->failed;
 }
 
+void spool_lacks_records(struct spool_writer *w)
+{
+	w->lacks_records = true;
+}
+
 int spool_end(struct spool_writer *w, uint64_t end_mono_ns)
 {
 	struct spool_end end = {
 		.end_mono_ns = end_mono_ns,
 		.nr_pages = w->nr_pages,
-		.flags = w->failed ? SPOOL_END_INCOMPLETE : 0,
+		.flags = w->failed || w->lacks_records ? SPOOL_END_INCOMPLETE : 0,
 	};
 
 	return put_chunk(w, SPOOL_END, 0, &end, sizeof(end));

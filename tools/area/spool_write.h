@@ -81,6 +81,9 @@ void spool_on_full(struct spool_writer *w, void (*make_room)(void *arg), void *a
 /* Has a write failed (full disk)? Then only the end is written from now on. */
 int spool_failed(const struct spool_writer *w);
 
+/* This is the copy of a spool that lacks records: its end says so. */
+void spool_lacks_records(struct spool_writer *w);
+
 /* Write SPOOL_END. Return: 0; -errno with fail() set: the spool can still be read. */
 int spool_end(struct spool_writer *w, uint64_t end_mono_ns);
 

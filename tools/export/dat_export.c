@@ -31,11 +31,16 @@ static int write_version(int version, const char *path, struct reader *r,
 		more[nr++] = opt->more[i];
 	for (unsigned int i = 0; i < r->nr_further; i++)
 		more[nr++] = (struct dat_more){r->further[i]->buffer, r->further[i]};
+	/* they stop with the first one */
+	for (unsigned int i = 0; i < nr; i++)
+		more[i].r->stop = r->stop;
 	how.more = more;
 	how.nr_more = nr;
 	how.native = !opt->plain && !nr;
 	how.live = version == 7 && !how.name && !nr ? opt->live : NULL;
 	ret = dat_write(path, r, &how);
+	for (unsigned int i = 0; i < nr; i++)
+		more[i].r->stop = NULL;
 	free(more);
 	return ret;
 }

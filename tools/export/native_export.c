@@ -77,6 +77,16 @@ static bool has_tables(const struct pages *p)
 	return false;
 }
 
+/* The end of what was recorded. A spool without one has none in its copy. */
+static int put_end(struct spool_writer *w, const struct reader *r)
+{
+	uint64_t end_ns = r->end_mono_ns ? r->end_mono_ns : time_ns(CLOCK_MONOTONIC);
+
+	if (r->lacks_records)
+		spool_lacks_records(w);
+	return r->lacks_end ? 0 : spool_end(w, end_ns);
+}
+
 int native_export(const char *path, struct reader *r, const struct export_options *opt)
 {
 	const struct spool_origin of = {
@@ -101,7 +111,7 @@ int native_export(const char *path, struct reader *r, const struct export_option
 	if (!err)
 		err = put_pages(w, p, opt);
 	if (!err)
-		err = spool_end(w, time_ns(CLOCK_MONOTONIC));
+		err = put_end(w, r);
 	if (!err)
 		err = spool_put_symbols(w, r->symbols);
 	spool_close_writer(w);

@@ -250,11 +250,7 @@ static int finish(struct import *im)
 
 static int import_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
-	struct import *im = (struct import *)r;
-
-	if (r->stop && atomic_load_explicit(r->stop, memory_order_relaxed))
-		return fail(EINTR, "interrupted");
-	return import_records_read(&im->recs, cpu, out, max);
+	return import_records_read(&((struct import *)r)->recs, cpu, out, max);
 }
 
 static int import_rewind(struct reader *r)

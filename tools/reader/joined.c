@@ -67,8 +67,6 @@ static int joined_read(struct reader *r, unsigned int cpu, struct record *out, u
 {
 	struct stream *s = &of(r)->streams[cpu];
 
-	if (r->stop && atomic_load_explicit(r->stop, memory_order_relaxed))
-		return fail(EINTR, "interrupted");
 	return s->buffer ? read_further(s, &r->stats[cpu], out, max)
 			 : reader_read(s->of, s->cpu, out, max);
 }

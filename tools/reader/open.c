@@ -60,3 +60,8 @@ int reader_open(const char *path, struct reader **out)
 		return err;
 	return fail(EINVAL, "'%s' is neither a trace.dat nor a spool nor an area", path);
 }
+
+int reader_interrupted(void)
+{
+	return fail(EINTR, "interrupted");
+}

@@ -288,13 +288,19 @@ struct reader {
 	bool leaves_unknown; /* only after find_depths() it is known which calls are leaves */
 	const struct formats *formats; /* their texts; NULL none */
 	/*
-	 * A reader of pages fails with EINTR once another thread has set it; NULL: never.
-	 * Borrowed.
+	 * Reading fails with EINTR once another thread has set it (reader_stopped()); NULL: never.
+	 * Borrowed. The further readers have their own.
 	 */
 	const atomic_bool *stop;
 	const struct reader_latency *latency; /* NULL: the records are not a latency tracer's */
 	/* Of a trace.dat: the name of its buffer, "" the top one. Borrowed; NULL is "". */
 	const char *buffer;
+	/*
+	 * Of a spool: it has no end, since its recorder was stopped, or still runs; it lacks
+	 * records, since its disk was full.
+	 */
+	bool lacks_end, lacks_records;
+	uint64_t end_mono_ns; /* of a spool: CLOCK_MONOTONIC at its end; 0: not known */
 	/*
 	 * A trace.dat's other buffers, of the same time: the kernel's (`record -k`), and the
 	 * instances'. They have no tables of their own, and are closed with this reader.
@@ -316,10 +322,23 @@ static inline bool reader_option(const struct reader *r, enum area_option o)
 	return area_option_on(r->options_flipped ^ AREA_OPTIONS_DEFAULT, o);
 }
 
+/* Return: -EINTR with fail() set. */
+int reader_interrupted(void);
+
+/* Return: 0; as reader_interrupted() once another thread has set r->stop. */
+static inline int reader_stopped(const struct reader *r)
+{
+	return r->stop && atomic_load_explicit(r->stop, memory_order_relaxed) ? reader_interrupted()
+									      : 0;
+}
+
+/* Return: as reader_ops.read(), or as reader_stopped(). */
 static inline int reader_read(struct reader *r, unsigned int cpu, struct record *out,
 			      unsigned int max)
 {
-	return r->ops->read(r, cpu, out, max);
+	int err = reader_stopped(r);
+
+	return err ? err : r->ops->read(r, cpu, out, max);
 }
 
 /* How many records were lost after the last one, of all CPUs. */

@@ -202,8 +202,9 @@ static int take_run(struct view *v, struct calls *calls, const struct run *run)
 	v->nr_records += run->nr;
 	if (v->progress)
 		v->progress(v->progress_arg, v->nr_records, v->nr_expected);
-	if (v->r->stop && atomic_load_explicit(v->r->stop, memory_order_relaxed))
-		return fail(EINTR, "interrupted");
+	ret = reader_stopped(v->r);
+	if (ret)
+		return ret;
 	if (!v->other || !run->recs)
 		return calls_run(calls, run);
 	for (unsigned int i = 0; i < run->nr && !ret; i++) {
