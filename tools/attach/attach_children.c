@@ -23,6 +23,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/proc_pid.h"
+#include "tools/base/signals.h"
 #include "tools/base/time_ns.h"
 
 #define TURN_MS 10
@@ -262,10 +263,7 @@ int attach_children(const int *pids, size_t nr, const struct attach_children *ho
 	bool over = false;
 	int fd, err;
 
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
+	signals_ending(&ours);
 	sigprocmask(SIG_BLOCK, &ours, NULL); /* for good: a second Ctrl-C has no effect */
 	fd = signalfd(-1, &ours, SFD_CLOEXEC);
 	err = fd < 0 ? fail_errno(errno, "signalfd()") : begin(&f, pids, nr);

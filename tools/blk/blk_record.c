@@ -25,6 +25,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/proc_pid.h"
 #include "tools/base/settable.h"
+#include "tools/base/signals.h"
 #include "tools/base/time_ns.h"
 #include "tools/blk/blk_format.h"
 #include "tools/blk/blk_settings.h"
@@ -610,10 +611,7 @@ int blk_record(const struct blk_record_flags *f)
 	sigset_t set_of, old;
 	int err = 0, end, signals;
 
-	sigemptyset(&set_of);
-	sigaddset(&set_of, SIGINT);
-	sigaddset(&set_of, SIGTERM);
-	sigaddset(&set_of, SIGHUP);
+	signals_ending(&set_of);
 	sigaddset(&set_of, SIGPIPE); /* the reader of stdout may end */
 	sigprocmask(SIG_BLOCK, &set_of, &old);
 	signals = signalfd(-1, &set_of, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -565,10 +565,7 @@ static int run(const struct command *c, int argc, char **argv)
 	status = check(c);
 	if (status >= 0)
 		return status;
-	sigemptyset(&at.signals);
-	sigaddset(&at.signals, SIGINT);
-	sigaddset(&at.signals, SIGTERM);
-	sigaddset(&at.signals, SIGHUP);
+	signals_ending(&at.signals);
 	sigprocmask(SIG_BLOCK, &at.signals, &old);
 	signal(SIGPIPE, SIG_IGN); /* so that settings are restored */
 	status = run_atrace();

@@ -19,6 +19,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/signals.h"
 #include "tools/base/time_ns.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
@@ -443,13 +444,10 @@ static int plain(struct top *top)
 
 static int run_top(struct top *top)
 {
-	struct sigaction act = {.sa_handler = stop};
 	bool begun;
 	int err;
 
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
+	signals_on_ending(stop);
 	signal(SIGPIPE, SIG_IGN); /* so that settings are restored */
 	err = open_all(top);
 	if (!err)

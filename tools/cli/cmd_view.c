@@ -154,10 +154,7 @@ static int serve(struct shown *shown, const struct options *opt)
 		err = mount_default_dir(dir, sizeof(dir));
 	how.dir = dir;
 	how.live = shown->target;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	signals_ending(&set);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	if (!err)
 		err = alone ? serve_file(alone, &how, whole && !opt->no_index, &set)

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/signals.h"
 #include "tools/text/out.h"
 
 static volatile sig_atomic_t ended;
@@ -28,7 +29,7 @@ int follow_pipe_signal(void)
 
 int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 {
-	struct sigaction sa = {.sa_handler = end}, ignore = {.sa_handler = SIG_IGN}, before;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 	bool rest = false;
 	char text[16384];
 	void *pipe;
@@ -44,9 +45,7 @@ int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 		return err;
 	}
 	is_over = over;
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
+	signals_on_ending(end);
 	/* if the reader of stdout goes away, return as usual: the caller must restore settings */
 	sigaction(SIGPIPE, &ignore, &before);
 	while (!o.err) {

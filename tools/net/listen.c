@@ -24,6 +24,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/shell_word.h"
+#include "tools/base/signals.h"
 #include "tools/net/net_io.h"
 
 #define QUIET_MS 500u
@@ -237,10 +238,7 @@ static int make(struct server *s)
 		return fail_errno(errno, "cannot go into the background");
 	if (pipe2(s->lines, O_CLOEXEC | O_NONBLOCK))
 		return fail_errno(errno, "cannot make a pipe");
-	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
+	signals_ending(&block);
 	sigaddset(&block, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &block, NULL);
 	s->signals = signalfd(-1, &block, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tools/base/note.h"
+#include "tools/base/signals.h"
 #include "tools/base/time_ns.h"
 #include "tools/text/view.h"
 
@@ -89,10 +90,7 @@ static void begin(struct progress *p)
 
 	p->tty = isatty(STDERR_FILENO);
 	p->begun_ns = time_ns(CLOCK_MONOTONIC);
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
+	signals_ending(&ours);
 	p->signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 	p->end = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_sigmask(SIG_BLOCK, &ours, &p->old);
@@ -118,8 +116,7 @@ void progress_begin_after(struct progress *p, const char *file, const char *hint
 	begin(p);
 }
 
-/* For struct export_options. */
-static void progress_step(void *arg, uint64_t done, uint64_t total)
+void progress_step(void *arg, uint64_t done, uint64_t total)
 {
 	struct progress *p = arg;
 
@@ -152,9 +149,12 @@ int progress_write(struct progress *p, const struct exporter *to, bool plain, st
 					   .sink_arg = p->sink_arg,
 					   .progress = progress_step,
 					   .progress_arg = p};
+	int err;
 
 	r->stop = &p->stop;
-	return to->write(p->file, r, &opt);
+	err = to->write(p->file, r, &opt);
+	r->stop = NULL;
+	return err;
 }
 
 bool progress_end(struct progress *p)

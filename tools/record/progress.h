@@ -64,6 +64,9 @@ void progress_begin_after(struct progress *p, const char *file, const char *hint
  */
 int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r);
 
+/* progress_step() - report progress: @done of @total. @arg: the struct progress. Any thread. */
+void progress_step(void *arg, uint64_t done, uint64_t total);
+
 /*
  * progress_view() - the work is reading @v, which is open: it reports its progress, and ends when
  * `stop` is set.

@@ -25,6 +25,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/proc_pid.h"
+#include "tools/base/signals.h"
 #include "tools/base/system_path.h"
 #include "tools/export/dat_live.h"
 #include "tools/record/program_objects.h"
@@ -500,10 +501,7 @@ static int record_signals(void)
 	sigset_t block;
 	int fd;
 
-	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
+	signals_ending(&block);
 	sigaddset(&block, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &block, NULL);
 	fd = signalfd(-1, &block, SFD_NONBLOCK | SFD_CLOEXEC);
