@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: MIT
 """The native form of a recording is complete at once and self-contained, and convert writes all
 other forms of it."""
+import glob
 import os
+import re
+import signal
 import subprocess
+import time
 
-from cli_test import main
+from cli_test import BIN, main, stop, until
 
 VIEWS = (["report", "--format=trace"], ["replay"], ["graph"], ["profile"], ["profile", "--callers", "--json"])
 
@@ -108,6 +112,68 @@ def test_a_cut_one(w):
         os.truncate(w.path("native"), end)
         assert w.run("report", "--format=trace", "native", status=None).returncode in (0, 1), end
     os.unlink(w.path("native"))
+
+
+def test_a_copy_of_the_native_form(w):
+    """It has the end of its original, and none where that has none."""
+    record(w, "native.vst")
+    w.run("convert", "-q", "native.vst", "a.vst")
+    ends = []
+    for name in ("native", "a"):
+        w.run("convert", "-q", f"{name}.vst", f"{name}.dat")
+        ends.append(re.findall(r"^now ts: +([1-9].*)$", w.run("report", "--stat", f"{name}.dat").stdout.decode(), re.M))
+        os.unlink(w.path(f"{name}.dat"))
+    assert ends[0] == ends[1] != [], ends
+    assert not w.run("report", "-q", "a.vst").stderr
+    os.truncate(w.path("native.vst"), os.path.getsize(w.path("native.vst")) // 2)
+    w.run("convert", "-q", "native.vst", "a.vst")
+    assert b"a.vst has no end" in w.run("report", "a.vst").stderr
+    for name in ("native.vst", "a.vst"):
+        os.unlink(w.path(name))
+
+
+def test_stamps_are_moved(w):
+    """--date and --ts-offset, as at `record`."""
+    begin = time.time()
+    record(w, "native")
+    end = time.time()
+    w.run("convert", "-q", "native", "plain.dat")
+    w.run("convert", "-q", "--ts-offset", "1000000000", "native", "later.dat")
+    w.run("convert", "-q", "--date", "native", "date.dat")
+    first = {}
+    for name in ("plain.dat", "later.dat", "date.dat"):
+        line = subprocess.run(["trace-cmd", "report", "-t", "-i", name], cwd=w.dir, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=True).stdout.decode().splitlines()[1]
+        first[name] = float(line.split("]")[1].split(":")[0])
+        ours = w.run("report", "-t", name).stdout.decode().splitlines()[1]
+        assert abs(float(ours.split("]")[1].split(":")[0]) - first[name]) < 1e-8, (name, ours, line)
+    assert abs(first["later.dat"] - first["plain.dat"] - 1) < 1e-6, first
+    assert begin - .001 <= first["date.dat"] <= end + .001, (begin, first, end)
+    assert b"--date goes with" in w.run("convert", "--date", "native", "x.json", status=2).stderr
+    for name in ("native", *first):
+        os.unlink(w.path(name))
+
+
+def test_it_ends_by_a_signal(w):
+    """Also where the input is a trace.dat, with the native part or without."""
+    for flags in ([], ["--no-native"]):
+        w.run("record", "-q", "-p", "function_graph", *flags, "-o", "big.dat", "--", w.prog, "calls", 300000)
+        for to in ("dat", "dat6", "json"):
+            for _ in range(20):     # it may have ended before it is stopped
+                p = subprocess.Popen([BIN, "convert", "-q", "--to", "chrome" if to == "json" else to, "big.dat", "out"],
+                                     cwd=w.dir, env=w.env, stderr=subprocess.PIPE)
+                until(lambda: glob.glob(w.path("out.tmp*")) or p.poll() is not None, step=0)
+                if p.poll() is None:
+                    stop(p)
+                p.send_signal(signal.SIGTERM)
+                p.send_signal(signal.SIGCONT)
+                said = p.communicate(timeout=100)[1]
+                if p.returncode:
+                    break
+                os.unlink(w.path("out"))
+            assert p.returncode == 1 and b"interrupted: out is not written" in said, (to, p.returncode, said)
+            assert not glob.glob(w.path("out*")), os.listdir(w.dir)
+    os.unlink(w.path("big.dat"))
 
 
 def test_a_suffix_of_no_format(w):

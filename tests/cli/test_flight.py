@@ -164,6 +164,21 @@ def test_program_and_kernel(w):
     assert w.run("record", "--flight", "1s", "--on", "signal:SIGUSR1", "--", "./nosuch", status=127).stderr
 
 
+def test_a_restart_replaces_no_file(w):
+    """The files of an earlier run stay; a filter of -f is written, and taken back."""
+    for n in (1, 2):
+        with flying(w, "--on", "signal:SIGUSR1", "-l", "handle", "-e", "sys_enter_nanosleep", "-f", "common_pid > 0") as (p, r):
+            text = w.run("get", "-P", p.pid, "events/syscalls/sys_enter_nanosleep/filter").stdout
+            assert text == b"common_pid > 0\n", text
+            r.send_signal(signal.SIGUSR1)
+            until(lambda: os.path.exists(w.path(f"trace-{n}.dat")))
+        if n == 1:
+            with open(w.path("trace-1.dat"), "rb") as f:
+                first = f.read()
+    with open(w.path("trace-1.dat"), "rb") as f:
+        assert f.read() == first
+
+
 def test_session(w):
     prog = w.compile("server", TEXT)
     with subprocess.Popen([BIN, "run", "jobs", "--", prog], env=w.env) as p:

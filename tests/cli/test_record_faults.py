@@ -4,6 +4,7 @@
 status, and keeps all records."""
 import os
 import pty
+import re
 import resource
 import select
 import shutil
@@ -13,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from cli_test import BIN, CALLS, Skip, is_sanitized, main, need, own_mounts, root, until
+from cli_test import BIN, CALLS, Skip, is_sanitized, main, need, own_mounts, root, running, until
 
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 
@@ -461,6 +462,59 @@ int main(int argc, char **argv)
 	return n ? execl("/proc/self/exe", argv[0], left, NULL) : 0;
 }
 """
+
+
+def test_files_of_an_earlier_recorder_stay(w):
+    """An interrupted recorder with the same PID, as in another container, has left its files."""
+    script = "for n in $$ $$.2.kernel; do echo kept >trace.dat.spool.$n; done; exec \"$@\""
+    p = subprocess.Popen(["sh", "-c", script, "sh", BIN, "record", "-q", "--", w.prog, "calls", "20"], cwd=w.dir, env=w.env)
+    assert p.wait() == 0
+    left = {n for n in os.listdir(w.dir) if ".spool." in n}
+    assert left == {f"trace.dat.spool.{p.pid}", f"trace.dat.spool.{p.pid}.2.kernel"}, left
+    for n in left:
+        with open(w.path(n), encoding="utf-8") as f:
+            assert f.read() == "kept\n", n
+        os.unlink(w.path(n))
+    assert w.counts()["leaf"] == 40
+    os.unlink(w.path("trace.dat"))
+
+
+def test_output_by_a_link(w):
+    """Into the folder to which it leads, also in another file system."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="vestige-test-link-") as there:
+        for flags, name in ((["--native"], "out.vst"), ([], "out.dat")):
+            os.symlink(f"{there}/{name}", w.path("link"))
+            with open(f"{there}/{name}", "wb"):
+                pass
+            w.run("record", "-q", *flags, "-o", "link", "--", w.prog, "calls", 20)
+            assert os.path.islink(w.path("link")) and b"leaf" in w.run("report", "link").stdout
+            assert os.listdir(there) == [name] and not [n for n in os.listdir(w.dir) if "spool" in n]
+            os.unlink(w.path("link"))
+            os.unlink(f"{there}/{name}")
+    os.symlink("nowhere/at/all", w.path("link"))
+    assert b"cannot follow the link link" in w.run("record", "-q", "-o", "link", "--", w.prog, "calls", 20, status=125).stderr
+    os.unlink(w.path("link"))
+
+
+def test_nohup(w):
+    """An ignored SIGHUP ends nothing, as after nohup(1); SIGINT does, also where a shell ignores it."""
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def mask(pid, name):
+        with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+            return int(re.search(rf"^{name}:\t(\w+)$", f.read(), re.M)[1], 16)
+    with running(w, w.prog, "spin") as p:
+        r = subprocess.Popen([BIN, "record", "-P", str(p.pid), "-l", "mid"], cwd=w.dir, env=w.env, stderr=subprocess.PIPE,
+                             preexec_fn=ignore)
+        until(lambda: w.run("get", "-P", p.pid, "current_tracer", status=None).stdout == b"function\n")
+        assert mask(r.pid, "SigBlk") & 3 == 2 and mask(r.pid, "SigIgn") & 1
+        r.send_signal(signal.SIGHUP)
+        r.send_signal(signal.SIGINT)
+        said = r.communicate(timeout=100)[1]
+        assert r.returncode == 0, said
+    os.unlink(w.path("trace.dat"))
 
 
 def test_many_execs(w):

@@ -21,24 +21,42 @@
 
 struct options {
 	const struct exporter *to;
-	bool list, json, plain, quiet;
+	bool list, json, plain, quiet, date;
+	int64_t ts_offset_ns;
 	const char *output;
 	uint64_t part_bytes;
 	struct view view;
 };
 
-/* @v: the calls for formats of calls; is closed. NULL: another format. */
-static int convert(const char *input, const char *output, const struct exporter *to, bool plain,
-		   bool quiet, uint64_t part_bytes, struct view *v,
+/* The stamps of a trace.dat: --date, --ts-offset. */
+static int move_stamps(struct reader *r, const struct options *opt)
+{
+	if (opt->date && (!r->ts_is_ns || !r->realtime_offset_ns))
+		return fail(EINVAL, "--date: the clock %s of this recording has no time of day",
+			    r->clock);
+	if (opt->date)
+		r->date_us = r->realtime_offset_ns / 1000;
+	if (opt->ts_offset_ns)
+		r->ts_offset_ns = opt->ts_offset_ns;
+	return 0;
+}
+
+/* @opt: its view is for formats of calls, and is closed. */
+static int convert(const char *input, struct options *opt,
 		   int (*open)(const char *path, struct reader **out))
 {
+	const struct exporter *to = opt->to;
+	const char *output = opt->output;
 	struct reader *r = NULL, *half = NULL;
+	struct view *v = &opt->view;
 	struct progress p;
 	int err;
 
-	progress_begin(&p, output, "Ctrl-C ends the conversion; the input stays", quiet);
-	p.part_bytes = part_bytes;
+	progress_begin(&p, output, "Ctrl-C ends the conversion; the input stays", opt->quiet);
+	p.part_bytes = opt->part_bytes;
 	err = open(input, &r);
+	if (!err)
+		err = move_stamps(r, opt);
 	if (!err && to->of_calls) {
 		err = view_use(v, r);
 		p.view = v;
@@ -48,9 +66,10 @@ static int convert(const char *input, const char *output, const struct exporter 
 		p.kernel = half;
 	}
 	if (!err)
-		err = progress_write(&p, to, plain, r);
+		err = progress_write(&p, to, opt->plain, r);
 	if (progress_end(&p) && err)
-		err = fail(EINTR, "interrupted: %s is not written, %s is as it was", output, input);
+		err = fail(EINTR, "interrupted: %s is not %s, %s is as it was", output,
+			   opt->part_bytes || !strcmp(output, "-") ? "complete" : "written", input);
 	if (p.view)
 		view_close(p.view);
 	else
@@ -82,6 +101,12 @@ static int take_size(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
+/* Units of the stamps, with a sign or without. */
+static int take_ts_offset(const struct parsing *p, void *to, const char *value)
+{
+	return options_take_offset(p, value, &((struct options *)to)->ts_offset_ns);
+}
+
 static int take_functions(const struct parsing *p, void *to, const char *value)
 {
 	return view_take_under(p, &((struct options *)to)->view, value);
@@ -101,6 +126,10 @@ static const struct flag convert_flags[] = {
 	{0, "json", NULL, "with --list: as JSON", NULL, offsetof(struct options, json)},
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,
 	 offsetof(struct options, plain)},
+	{0, "date", NULL, "stamps in the trace.dat are the time of day", NULL,
+	 offsetof(struct options, date)},
+	{0, "ts-offset", "NS", "stamps in the trace.dat are NS nanoseconds later", take_ts_offset,
+	 0},
 	{0, "split-size", "SIZE",
 	 "begin a new file, OUT with .001, .002 ... before its suffix, when one has SIZE (100M)",
 	 take_size, 0},
@@ -155,8 +184,11 @@ static int check_format(const struct command *c, const struct options *opt)
 {
 	if (opt->view.srcline)
 		return options_wrong(c, "--srcline: no format has lines of the source");
-	if (opt->to->of_calls && opt->plain)
-		return options_wrong(c, "--no-native goes with the formats dat and dat6");
+	if (strncmp(opt->to->name, "dat", 3) != 0 && (opt->plain || opt->date || opt->ts_offset_ns))
+		return options_wrong(c, "%s goes with the formats dat and dat6",
+				     opt->plain	 ? "--no-native"
+				     : opt->date ? "--date"
+						 : "--ts-offset");
 	if (!opt->to->of_calls && asks_for_part(&opt->view))
 		return options_wrong(c,
 				     "the format %s holds the whole recording: flags that choose "
@@ -226,8 +258,9 @@ static int run_convert(const struct command *c, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	opt.view.path = input;
-	err = convert(input, opt.output, opt.to, opt.plain, opt.quiet, opt.part_bytes, &opt.view,
-		      reader_open);
+	/* the native part has the clock's own stamps, which these flags change */
+	opt.plain |= opt.date || opt.ts_offset_ns;
+	err = convert(input, &opt, reader_open);
 	if (!err && by_default && !opt.quiet)
 		note_default(opt.output, opt.to);
 	return cmd_end(err);
@@ -259,15 +292,14 @@ static const struct flag recover_flags[] = {
 
 static int run_recover(const struct command *c, int argc, char **argv)
 {
-	struct options opt = {.output = "trace.dat"};
+	struct options opt = {.output = "trace.dat", .to = exporters};
 	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
 
 	if (status >= 0)
 		return status;
 	if (argc != 1)
 		return options_wrong(c, "name one spool");
-	return cmd_end(
-		convert(argv[0], opt.output, exporters, false, false, 0, NULL, record_open_killed));
+	return cmd_end(convert(argv[0], &opt, record_open_killed));
 }
 
 const struct command command_recover = {

@@ -526,6 +526,9 @@ static int check_flight(const struct command *c, const struct record_options *op
 	if (opt->net)
 		return options_wrong(c, "--flight writes its files here, -N sends one: leave out "
 					"-N");
+	if (opt->libcall)
+		return options_wrong(c, "--flight does not trace calls into other objects: leave "
+					"out --libcall");
 	if (opt->native || opt->file_version == 6 || opt->max_kb)
 		return options_wrong(c, "--flight writes trace.dat files of version 7: leave out "
 					"--native, --file-version and -m");

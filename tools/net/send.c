@@ -168,7 +168,9 @@ static int send_meta(struct net_sender *s, int file, uint64_t n)
 	return err ? err : put(s, bytes, msg_put(bytes, MSG_FIN_DATA, NULL, 0, NULL, 0));
 }
 
-static int send_cpu(struct net_sender *s, int file, const struct dat_stream *from, uint16_t port)
+/* @done, @total: bytes of all CPUs. */
+static int send_cpu(struct net_sender *s, int file, const struct dat_stream *from, uint16_t port,
+		    const struct net_watch *w, uint64_t *done, uint64_t total)
 {
 	int fd = net_connect_beside(s->fd, port), err = 0;
 	char part[PART_BYTES], end;
@@ -181,6 +183,10 @@ static int send_cpu(struct net_sender *s, int file, const struct dat_stream *fro
 
 		err = read_at(file, part, want, at) ?: net_write(fd, part, want, net_deadline());
 		at += want;
+		*done += want;
+		w->step(w->arg, *done, total);
+		if (!err && atomic_load(w->stop))
+			err = -EINTR;
 	}
 	/* the end of the connection shows that the listener has read all */
 	if (!err)
@@ -210,8 +216,9 @@ static int finish(struct net_sender *s)
 	return err == -ECONNRESET && !s->ours ? 0 : err;
 }
 
-int net_sender_send(struct net_sender *s, const char *path)
+int net_sender_send(struct net_sender *s, const char *path, const struct net_watch *w)
 {
+	uint64_t done = 0, total = 0;
 	uint16_t ports[MSG_MAX_CPUS];
 	struct msg_tinit t = {.tcp = true};
 	struct dat_reader *d;
@@ -228,9 +235,14 @@ int net_sender_send(struct net_sender *s, const char *path)
 	if (!err)
 		err = send_meta(s, d->layout.fd, d->buffers[0].at - TABLE_BYTES);
 	for (uint32_t i = 0; i < t.cpus && !err; i++)
-		err = send_cpu(s, d->layout.fd, &d->buffers[0].streams[i], ports[i]);
+		total += d->buffers[0].streams[i].end - d->buffers[0].streams[i].start;
+	for (uint32_t i = 0; i < t.cpus && !err; i++)
+		err = send_cpu(s, d->layout.fd, &d->buffers[0].streams[i], ports[i], w, &done,
+			       total);
 	if (!err)
 		err = finish(s);
 	reader_close(&d->head);
+	if (err == -EINTR)
+		return fail(EINTR, "interrupted: not all was sent to %s", s->where);
 	return err ? lost(s, err) : 0;
 }

@@ -7,9 +7,18 @@
 #ifndef VESTIGE_TOOLS_NET_SEND_H
 #define VESTIGE_TOOLS_NET_SEND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct net_sender;
+
+struct net_watch {
+	const atomic_bool *stop; /* when it is set, sending ends with EINTR */
+	/* Called now and then: bytes that were sent, of all. */
+	void (*step)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
+};
 
 /*
  * net_sender_open() - connect to @where, HOST:PORT, and compare the clocks if the listener can.
@@ -22,9 +31,9 @@ bool net_sender_synced(const struct net_sender *s);
 
 /*
  * net_sender_send() - send a trace.dat of version 6 and wait until the listener has all of it. Once
- * a connection. Return: as above.
+ * a connection. @w: borrowed until it returns. Return: as above.
  */
-int net_sender_send(struct net_sender *s, const char *path);
+int net_sender_send(struct net_sender *s, const char *path, const struct net_watch *w);
 
 void net_sender_close(struct net_sender *s); /* NULL: nothing */
 

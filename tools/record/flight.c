@@ -10,6 +10,7 @@
 #include "tools/record/flight.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <inttypes.h>
@@ -24,6 +25,7 @@
 #include "tools/base/exit_status.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/signals.h"
 #include "tools/base/time_ns.h"
 #include "tools/export/exporter.h"
 #include "tools/reader/cut.h"
@@ -69,6 +71,7 @@ struct flight {
 	sigset_t mask;		       /* of signals, before */
 	unsigned int asked;	       /* signals that asked for the end */
 	struct kernel_record *kernel;
+	unsigned int nr_checked;    /* targets that had no filters of the events of -f */
 	bool gone[RECORD_MAX_PIDS]; /* the process has ended, which was reported */
 	char exit[128];		    /* how the last process ended, a text */
 };
@@ -159,14 +162,21 @@ static int set_option(struct flight *fl, struct target *t, const char *option)
 	return borrowed_set(fl->borrowed, t, path, off ? "0" : "1");
 }
 
+/* @number: 0: the file stays as it is. */
+static int set_number(struct flight *fl, struct target *t, const char *file, uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return number ? borrowed_set(fl->borrowed, t, file, text) : 0;
+}
+
 static int start_one(struct flight *fl, struct target *t)
 {
-	char kb[24];
 	int err = check_free(t);
 
-	snprintf(kb, sizeof(kb), "%" PRIu64, fl->opt.buffer_kb);
-	if (!err && fl->opt.buffer_kb)
-		err = borrowed_set(fl->borrowed, t, "buffer_size_kb", kb);
+	if (!err)
+		err = set_number(fl, t, "buffer_size_kb", fl->opt.buffer_kb);
 	if (!err)
 		err = borrowed_set(fl->borrowed, t, "options/overwrite", "1");
 	if (!err)
@@ -176,9 +186,21 @@ static int start_one(struct flight *fl, struct target *t)
 	if (!err)
 		err = set_patterns(fl, t, 'g', "set_graph_function");
 	if (!err)
+		err = set_patterns(fl, t, 'G', "set_graph_notrace");
+	if (!err)
+		err = set_number(fl, t, "max_graph_depth", fl->opt.graph_depth);
+	if (!err)
+		err = set_number(fl, t, "tracing_thresh", fl->opt.thresh_us);
+	if (!err && fl->opt.budget)
+		err = set_number(fl, t, "guard_budget", fl->opt.budget);
+	if (!err && fl->opt.budget)
+		err = borrowed_set(fl->borrowed, t, "options/guard", "1");
+	if (!err)
 		err = borrowed_set(fl->borrowed, t, "current_tracer", fl->opt.tracer);
 	for (unsigned int i = 0; i < fl->opt.nr_options && !err; i++)
 		err = set_option(fl, t, fl->opt.options[i]);
+	if (!err)
+		err = event_rules_write(t, t, fl->opt.rules, fl->opt.nr_rules);
 	if (!err)
 		err = set_patterns(fl, t, 'e', "set_event");
 	if (!err)
@@ -323,7 +345,11 @@ static int start_all(struct flight *fl)
 		fl->nr++;
 		err = check_free(fl->targets[i]);
 		if (!err)
-			err = watch(fl, i);
+			err = event_rules_check(fl->targets[i], fl->opt.rules, fl->opt.nr_rules);
+		if (err)
+			return err;
+		fl->nr_checked++;
+		err = watch(fl, i);
 		if (!err)
 			err = start_one(fl, fl->targets[i]);
 	}
@@ -336,6 +362,8 @@ static void end_all(struct flight *fl)
 {
 	for (unsigned int i = 0; i < fl->nr; i++)
 		target_put(fl->instances[i]);
+	for (unsigned int i = 0; i < fl->nr_checked; i++)
+		event_rules_undo(fl->targets[i], fl->opt.rules, fl->opt.nr_rules);
 	borrowed_end(fl->borrowed);
 	for (unsigned int i = 0; i < fl->nr; i++)
 		target_put(fl->targets[i]);
@@ -448,6 +476,38 @@ static void file_name(const struct flight *fl, unsigned int n, unsigned int i, c
 		snprintf(to, bytes, "%.*s-%u-%s%s", stem, out, n, fl->targets[i]->name, out + stem);
 }
 
+/*
+ * The highest number of a file of an earlier run; 0: there is none. These files stay: the service
+ * may have been restarted after a crash that the last one shows.
+ */
+static unsigned int last_number(const char *out)
+{
+	const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
+	const char *dot = strrchr(name, '.');
+	size_t stem = dot ? (size_t)(dot - name) : strlen(name);
+	char folder[PATH_MAX];
+	unsigned long last = 0;
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - out) + 1 : 1,
+		 slash ? out : ".");
+	d = opendir(folder);
+	while (d && (e = readdir(d))) {
+		char *end;
+		unsigned long n;
+
+		if (strncmp(e->d_name, name, stem) != 0 || e->d_name[stem] != '-')
+			continue;
+		n = strtoul(e->d_name + stem + 1, &end, 10);
+		if ((!*end || *end == '.' || *end == '-') && n > last && n < UINT32_MAX / 2)
+			last = n;
+	}
+	if (d)
+		closedir(d);
+	return (unsigned int)last;
+}
+
 /* @kernel: the file with the kernel's records; NULL: there is none. */
 static int save_one(struct flight *fl, unsigned int i, uint64_t at, const char *kernel)
 {
@@ -469,8 +529,12 @@ static int save_one(struct flight *fl, unsigned int i, uint64_t at, const char *
 		err = reader_open_dat(kernel, &eo.kernel);
 	if (!err && kernel)
 		err = reader_cut(eo.kernel, from, at + fl->f->after_ns, &eo.kernel);
-	if (!err)
+	if (!err) {
+		r->ts_offset_ns = fl->opt.ts_offset_ns;
+		if (fl->opt.date)
+			r->date_us = r->realtime_offset_ns / 1000;
 		err = exporters->write(path, r, &eo);
+	}
 	reader_close(eo.kernel);
 	reader_close(r);
 	if (!err)
@@ -574,10 +638,7 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 	int err;
 
 	fl = (struct flight){.opt = *opt, .f = f, .program.dir.fd = -1};
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
+	signals_ending(&ours);
 	for (unsigned int n = 0; n < f->nr_triggers; n++) {
 		parse(f->triggers[n], &fl.triggers[n]);
 		if (fl.triggers[n].kind == TRIGGER_SIGNAL)
@@ -587,6 +648,7 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 	fl.signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 	err = fl.signals < 0 ? fail_errno(errno, "cannot wait for signals")
 			     : check_folder(opt->output);
+	fl.nr_files = last_number(opt->output);
 	if (!err)
 		err = start_all(&fl);
 	started = !err;

@@ -485,10 +485,24 @@ static int put_file(struct kernel_record *k, FILE *f, bool punch)
 	return put_cpus(k, f, punch);
 }
 
+/* A new file, for the owner alone. It follows no link that another user has laid there. */
+static FILE *create(const char *path)
+{
+	FILE *f;
+	int fd;
+
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
 /* @punch: see put_cpu(); then the file is kept also after an error. */
 static int write_once(struct kernel_record *k, const char *path, bool punch)
 {
-	FILE *f = fopen(path, "we");
+	FILE *f = create(path);
 	int err, bad;
 
 	if (!f)

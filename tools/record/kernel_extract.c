@@ -12,12 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <tracefs.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
 #include "tools/base/move_bytes.h"
+#include "tools/base/note.h"
+#include "tools/base/signals.h"
 #include "tools/base/time_ns.h"
 #include "tools/dat/dat_format.h"
 #include "tools/export/dat_file.h"
@@ -186,6 +189,50 @@ static uint32_t subbuf_bytes(const char *name)
 	return kb && kb < 1024 ? (uint32_t)kb * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
 }
 
+/* The most bytes that the pages of a buffer take. @name: of the instance; NULL: the top one. */
+static uint64_t bytes_of(const struct extract *x, const char *name)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t cpu = 0; cpu < x->nr_cpus; cpu++) {
+		struct target_text text;
+		const char *at;
+		char file[64];
+
+		snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu);
+		if (of_instance(name, file, &text))
+			continue;
+		at = strstr(text.at, "\nbytes: ");
+		/* the end of a page may be free, and the first and the last one are not full */
+		if (at)
+			sum += strtoull(at + strlen("\nbytes: "), NULL, 10) / 7 * 8 +
+			       UINT64_C(3) * x->page_bytes;
+		free(text.at);
+	}
+	return sum;
+}
+
+/*
+ * Reserve room for the pages: reading takes them out of the kernel's buffer, so the disk must not
+ * be full then. File systems that cannot reserve are tried. Return: 0 or -errno with fail() set.
+ */
+static int reserve(const struct extract *x)
+{
+	uint64_t bytes = x->opt->top ? bytes_of(x, NULL) : 0;
+	long at = fflush(x->f) ? -1 : ftell(x->f);
+
+	for (unsigned int i = 0; i < x->opt->nr; i++)
+		bytes += bytes_of(x, x->opt->names[i]);
+	if (at < 0 || x->opt->snapshot || !bytes)
+		return 0; /* the caller checks the stream */
+	if (fallocate(fileno(x->f), FALLOC_FL_KEEP_SIZE, at, (off_t)bytes) && errno != EOPNOTSUPP)
+		return fail_errno(errno,
+				  "no room for %" PRIu64 " MB (the kernel's buffer stays as it is; "
+				  "name another disk with -o)",
+				  bytes >> 20);
+	return 0;
+}
+
 static int put_all(struct extract *x, struct target *top)
 {
 	long *at = calloc(x->opt->nr + 1u, sizeof(*at));
@@ -195,6 +242,8 @@ static int put_all(struct extract *x, struct target *top)
 		dat_put_u32(x->f, x->nr_cpus);
 	if (!err)
 		err = put_options(x, at);
+	if (!err)
+		err = reserve(x);
 	if (!err)
 		err = put_buffer(x, NULL, x->opt->top);
 	for (unsigned int i = 0; i < x->opt->nr && !err && !ferror(x->f); i++) {
@@ -231,11 +280,21 @@ static int look_at(struct extract *x)
 	return 0;
 }
 
+/* Free what was reserved and not needed. */
+static void give_back(int fd)
+{
+	struct stat st;
+
+	if (!fstat(fd, &st) && ftruncate(fd, st.st_size))
+		note("more of the disk is in use than is needed");
+}
+
 int kernel_extract(const struct kernel_extract *opt, const char *path)
 {
 	long nr = sysconf(_SC_NPROCESSORS_CONF);
 	struct extract x = {.opt = opt, .nr_cpus = nr > 0 ? (uint32_t)nr : 1};
 	struct dat_file file;
+	sigset_t ending, before;
 	int err = 0, bad = 0;
 	struct target *top = target_kernel(NULL, &err);
 
@@ -252,6 +311,9 @@ int kernel_extract(const struct kernel_extract *opt, const char *path)
 		target_put(top);
 		return err;
 	}
+	/* what is taken out of the buffer is nowhere else: a signal ends this when it is written */
+	signals_ending(&ending);
+	sigprocmask(SIG_BLOCK, &ending, &before);
 	x.f = fdopen(dup(file.fd), "w");
 	err = x.f ? put_all(&x, top) : fail_errno(errno, "cannot write '%s'", path);
 	if (x.f) {
@@ -261,10 +323,13 @@ int kernel_extract(const struct kernel_extract *opt, const char *path)
 	}
 	if (!err && bad)
 		err = dat_file_failed(&file, bad);
+	if (!err)
+		give_back(file.fd);
 	if (err)
 		dat_file_abort(&file);
 	else
 		err = dat_file_commit(&file);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	free(x.page);
 	target_put(top);
 	return err;

@@ -26,22 +26,68 @@
 #include "tools/record/record_text.h"
 
 #define KERNEL_HALF ".kernel" /* behind the spool's name */
+#define MAX_SPOOLS  1000u     /* of one PID, beside one output */
 
+/*
+ * Name the spool number @i of this PID, beside @output. Return: 0 or -ENAMETOOLONG with fail() set.
+ */
+static int name_spool(struct record_run *run, const char *output, unsigned int i)
+{
+	char number[16] = "";
+
+	if (i > 1)
+		snprintf(number, sizeof(number), ".%u", i);
+	/* the kernel's half must have room, too */
+	if (snprintf(run->spool_path, PATH_MAX - sizeof(KERNEL_HALF), "%s.spool.%d%s", output,
+		     getpid(), number) >= (int)(PATH_MAX - sizeof(KERNEL_HALF)))
+		return fail(ENAMETOOLONG, "%s is too long a name", output);
+	return 0;
+}
+
+/* Has an earlier recorder left this spool's half with the kernel's records? */
+static bool has_kernel_half(const char *spool)
+{
+	char path[PATH_MAX + sizeof(KERNEL_HALF)];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s" KERNEL_HALF, spool);
+	return !lstat(path, &st);
+}
+
+/*
+ * Create the spool beside the output, or beside the file to which a link leads. An interrupted
+ * recorder with this PID may have left one: after a restart, or in another container. It stays.
+ */
 int record_spool(struct record_run *run, const char *cmdline)
 {
+	char *target = NULL;
 	struct stat st;
+	int err;
 
 	if (!stat(run->opt.output, &st) && !S_ISREG(st.st_mode))
 		return fail(EINVAL, "%s is not a regular file: name another one with -o",
 			    run->opt.output);
-	if (snprintf(run->spool_path, PATH_MAX, "%s.spool.%d", run->opt.output, getpid()) >=
-	    PATH_MAX)
-		return fail(ENAMETOOLONG, "%s is too long a name", run->opt.output);
-	unlink(run->spool_path);
-	if (spool_create(run->spool_path, cmdline, run->opt.max_kb, &run->spool))
-		return fail(EIO, "%s (say with -o where %s may be written)", fail_text(),
-			    run->opt.output);
-	return 0;
+	if (!lstat(run->opt.output, &st) && S_ISLNK(st.st_mode)) {
+		target = realpath(run->opt.output, NULL);
+		if (!target)
+			return fail_errno(errno, "cannot follow the link %s", run->opt.output);
+	}
+	for (unsigned int i = 1;; i++) {
+		err = name_spool(run, target ? target : run->opt.output, i);
+		if (err)
+			break;
+		if (i < MAX_SPOOLS && has_kernel_half(run->spool_path))
+			continue;
+		err = spool_create(run->spool_path, cmdline, run->opt.max_kb, &run->spool);
+		if (err && (err != -EEXIST || i == MAX_SPOOLS))
+			err = fail(EIO, "%s (say with -o where %s may be written)", fail_text(),
+				   run->opt.output);
+		else if (err)
+			continue;
+		break;
+	}
+	free(target);
+	return err;
 }
 
 static void live_turn(void *arg, uint64_t spool_bytes, uint64_t stamp)
@@ -291,7 +337,18 @@ static void sum_up(const struct record_run *run, struct reader **r)
 /* Send the output to a listener; if that fails, the file stays here. */
 static void send_output(struct record_run *run)
 {
-	if (net_sender_send(run->sender, run->opt.output)) {
+	struct progress p;
+	char hint[3 * PATH_MAX];
+	int err;
+
+	snprintf(hint, sizeof(hint),
+		 "%s is being sent to %s. Ctrl-C ends that: the recording stays here",
+		 run->opt.output, run->opt.net);
+	progress_begin_after(&p, run->opt.output, hint, run->opt.quiet);
+	err = net_sender_send(run->sender, run->opt.output,
+			      &(struct net_watch){&p.stop, progress_step, &p});
+	progress_end(&p);
+	if (err) {
 		run->ours = true;
 		note("%s", fail_text());
 		note("the recording stays here, in %s", run->opt.output);
@@ -302,17 +359,30 @@ static void send_output(struct record_run *run)
 		note("sent to %s", run->opt.net);
 }
 
+/* The flags with which `vestige convert` writes the same file, each with a space behind it. */
+static void convert_flags(const struct record_options *opt, char *to, size_t bytes)
+{
+	char offset[32] = "";
+
+	if (opt->ts_offset_ns)
+		snprintf(offset, sizeof(offset), "--ts-offset %" PRId64 " ", opt->ts_offset_ns);
+	/* the flags of the stamps leave out the native part by themselves */
+	snprintf(to, bytes, "%s%s%s%s", opt->file_version == 6 ? "--to dat6 " : "",
+		 opt->no_native && !opt->date && !opt->ts_offset_ns ? "--no-native " : "",
+		 opt->date ? "--date " : "", offset);
+}
+
 void record_output(struct record_run *run)
 {
 	const struct exporter *to = exporter_find(run->opt.file_version == 6 ? "dat6" : "dat");
-	char convert[5 * PATH_MAX], hint[6 * PATH_MAX];
+	char convert[5 * PATH_MAX], hint[6 * PATH_MAX], flags[64];
 	char words[2][SHELL_WORD_BYTES];
 	struct reader *r = NULL;
 	struct progress p;
 	int err;
 
-	snprintf(convert, sizeof(convert), "vestige convert %s%s %s",
-		 run->opt.file_version == 6 ? "--to dat6 " : "",
+	convert_flags(&run->opt, flags, sizeof(flags));
+	snprintf(convert, sizeof(convert), "vestige convert %s%s %s", flags,
 		 shell_word(run->spool_path, words[0]), shell_word(run->opt.output, words[1]));
 	snprintf(hint, sizeof(hint),
 		 "the recording has ended and is being written to %s. Ctrl-C ends that and loses "
@@ -357,6 +427,8 @@ void record_output(struct record_run *run)
 	note("%s", fail_text());
 	note("what was recorded is in %s: `vestige report %s` reads it", run->spool_path,
 	     shell_word(run->spool_path, words[0]));
+	if (run->sender)
+		note("nothing was sent to %s", run->opt.net);
 	if (run->kernel_path[0])
 		note("what the kernel recorded is in %s, which `trace-cmd report` reads: `%s` "
 		     "writes both into %s",

@@ -74,7 +74,8 @@ static int recorder_of(const char *spool)
 		at = more;
 	if (at) {
 		pid = strtol(at + strlen(".spool."), &end, 10);
-		pid = *end || pid < 1 || pid > INT32_MAX ? 0 : pid;
+		/* behind it may be the number of the spool: see record_spool() */
+		pid = (*end && *end != '.') || pid < 1 || pid > INT32_MAX ? 0 : pid;
 	}
 	return (int)pid;
 }
