@@ -497,7 +497,8 @@ def test_output_by_a_link(w):
 
 
 def test_nohup(w):
-    """An ignored SIGHUP ends nothing, as after nohup(1); SIGINT does, also where a shell ignores it."""
+    """An ignored SIGHUP ends nothing, as after nohup(1). SIGINT does, also where a shell ignores
+    it."""
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
