@@ -6,6 +6,7 @@
  */
 #include "engine/process/elf_dynamic.h"
 
+#include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 
@@ -268,6 +269,54 @@ struct dynamic_function dynamic_function(const struct object *o, const char *nam
 	else if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
 		f.address = d.bias + sym->st_value;
 	return f;
+}
+
+uint64_t dynamic_variable(const struct object *o, const char *name)
+{
+	const ElfW(Sym) * sym;
+	const char *version;
+	struct dynamic d;
+
+	if (!read_dynamic(&d, o))
+		return 0;
+	sym = defined(&d, name, NULL, &version);
+	return sym && ELF64_ST_TYPE(sym->st_info) == STT_OBJECT ? d.bias + sym->st_value : 0;
+}
+
+static int may_be_absent(const struct dynamic *d, const ElfW(Rela) * r)
+{
+	const ElfW(Sym) *sym = d->symbols + ELF64_R_SYM(r->r_info);
+
+	return inside(d, sym, sizeof(*sym)) && sym->st_shndx == SHN_UNDEF &&
+	       ELF64_ST_BIND(sym->st_info) == STB_WEAK;
+}
+
+/*
+ * The loader goes through the relocations in their order, the calls' (DT_JMPREL) last. The last
+ * word tells: it has 0 or an offset in the object first, and then an address. A weak name that no
+ * object defines leaves its word 0, so the word before it tells.
+ */
+int dynamic_is_relocated(const struct object *o)
+{
+	struct dynamic d;
+	uint32_t t;
+
+	if (!read_dynamic(&d, o))
+		return 0;
+	for (t = ARRAY_SIZE(d.rela); t--;) {
+		const ElfW(Rela) *first = d.rela[t], *r = first;
+
+		if (!first || !inside(&d, first, d.rela_bytes[t]))
+			continue;
+		for (r += d.rela_bytes[t] / sizeof(*r); r > first;) {
+			const uint64_t *word = (const uint64_t *)(d.bias + (--r)->r_offset);
+			uint64_t value = inside(&d, word, sizeof(*word)) ? load_acquire(word) : 0;
+
+			if (value || !may_be_absent(&d, r))
+				return value >= d.hi - d.lo;
+		}
+	}
+	return 0;
 }
 
 /*

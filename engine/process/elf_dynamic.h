@@ -53,6 +53,15 @@ struct dynamic_function {
 struct dynamic_function dynamic_function(const struct object *o, const char *name,
 					 const char *version);
 
+/* The same for a variable that an object exports. Return: its address; 0: there is none. */
+uint64_t dynamic_variable(const struct object *o, const char *name);
+
+/*
+ * Whether the loader has relocated the object: while dlopen() runs in another thread, it may not
+ * have. 0: it has not, or that is not known.
+ */
+int dynamic_is_relocated(const struct object *o);
+
 /* The version in the object's reference; NULL: none. @symbol: of struct dynamic_name. */
 const char *dynamic_version(const struct object *o, uint32_t symbol);
 

@@ -3,7 +3,8 @@
  * See graph_libunwind.h; graph.S has the rules. The structures are libunwind's, declared here
  * without its headers. Version 1.6 added a member to the middle of one, so the version in use is
  * tested first. Owns one entry of libunwind's list, which disappears with the library. fork: the
- * child has the same. Costs nothing. Tests: tests/engine/graph/unwinders.
+ * child has the same. Costs nothing. Tests: tests/engine/graph/unwinders,
+ * tests/engine/fire/loader_lock.
  */
 #include "engine/hook/graph/graph_libunwind.h"
 
@@ -12,6 +13,7 @@
 
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/process/elf_dynamic.h"
 #include "engine/process/libc.h"
 #include "engine/process/object.h"
 #include "engine/hook/graph/graph.h"
@@ -41,6 +43,15 @@ struct table_entry {
 
 extern const uint8_t graph_libunwind_rows[], graph_libunwind_fde[];
 
+/* What is used of libunwind. */
+struct libunwind {
+	void (*add)(struct dyn_info *);
+	void (*remove)(struct dyn_info *);
+	const struct dyn_list *(*list)(void);
+	int (*get)(void *space, uint64_t ip, struct proc_info *out, void *arg);
+	void **space;
+};
+
 static struct dyn_info info;
 static struct table_entry table;
 
@@ -58,54 +69,68 @@ static int is_in_list(const struct dyn_list *list)
  * Find where the format's words begin in dyn_info.rest. A trial entry for one byte of ours has a
  * different handler for each possible offset. Return: 0 or 1; -1: neither.
  */
-static int find_layout(void (*add)(struct dyn_info *), void (*remove)(struct dyn_info *))
+static int find_layout(const struct libunwind *u)
 {
-	typedef int get_fn(void *space, uint64_t ip, struct proc_info *out, void *arg);
-	get_fn *get = (get_fn *)libc_anywhere("_ULx86_64_get_proc_info_by_ip");
-	void **space = libc_anywhere("_ULx86_64_local_addr_space");
 	static const uint8_t byte[1];
 	struct proc_info out = {0};
 
-	if (!get || !space)
-		return -1;
 	info = (struct dyn_info){
 		.start_ip = (uint64_t)byte,
 		.end_ip = (uint64_t)byte + 1,
 		.format = FORMAT_DYNAMIC,
 		.rest = {0, 1, 2},
 	};
-	add(&info);
-	if (get(*space, (uint64_t)byte, &out, NULL) || !out.handler || out.handler > 2)
+	u->add(&info);
+	if (u->get(*u->space, (uint64_t)byte, &out, NULL) || !out.handler || out.handler > 2)
 		out.handler = 0;
-	remove(&info);
+	u->remove(&info);
 	return (int)out.handler - 1;
 }
 
-static int is_loaded(void)
+static uint64_t function_in(const struct object *o, const char *name)
+{
+	return dynamic_function(o, name, NULL).address;
+}
+
+/*
+ * Not by dlsym(), which takes the loader's lock: a thread in dlopen() that has it may wait for the
+ * tree lock. Objects of LLVM's libunwind, and libunwind's for other processes, lack some names.
+ */
+static int find_in(const struct object *o, struct libunwind *u)
+{
+	*u = (struct libunwind){
+		.add = (__typeof__(u->add))function_in(o, "_U_dyn_register"),
+		.remove = (__typeof__(u->remove))function_in(o, "_U_dyn_cancel"),
+		.list = (__typeof__(u->list))function_in(o, "_U_dyn_info_list_addr"),
+		.get = (__typeof__(u->get))function_in(o, "_ULx86_64_get_proc_info_by_ip"),
+		.space = (void **)dynamic_variable(o, "_ULx86_64_local_addr_space"),
+	};
+	return u->add && u->remove && u->list && u->get && u->space;
+}
+
+static int find(struct libunwind *u)
 {
 	uint32_t i;
 
-	for (i = 0; i < object_count(); i++)
-		if (object_at(i)->loaded && str_starts(object_at(i)->name, "libunwind"))
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+
+		if (o->loaded && str_starts(o->name, "libunwind") && find_in(o, u) &&
+		    dynamic_is_relocated(o))
 			return 1;
+	}
 	return 0;
 }
 
 void graph_libunwind_meet(void)
 {
-	void (*add)(struct dyn_info *), (*remove)(struct dyn_info *);
-	const struct dyn_list *(*list)(void);
 	uint64_t rows = (uint64_t)graph_libunwind_rows;
+	struct libunwind u;
 	int at;
 
-	if (libc_is_static || !is_loaded())
+	if (libc_is_static || !find(&u) || is_in_list(u.list()))
 		return;
-	add = (void (*)(struct dyn_info *))libc_anywhere("_U_dyn_register");
-	remove = (void (*)(struct dyn_info *))libc_anywhere("_U_dyn_cancel");
-	list = (const struct dyn_list *(*)(void))libc_anywhere("_U_dyn_info_list_addr");
-	if (!add || !remove || !list || is_in_list(list()))
-		return;
-	at = find_layout(add, remove);
+	at = find_layout(&u);
 	if (at < 0)
 		return;
 	table = (struct table_entry){
@@ -120,5 +145,5 @@ void graph_libunwind_meet(void)
 	info.rest[at + 1] = rows; /* base of the table's offsets */
 	info.rest[at + 2] = sizeof(table) / sizeof(uint64_t);
 	info.rest[at + 3] = (uint64_t)&table;
-	add(&info);
+	u.add(&info);
 }

@@ -9,8 +9,8 @@
 #define VESTIGE_HOOK_GRAPH_GRAPH_LIBUNWIND_H
 
 /*
- * If libunwind is loaded, register the rules with it, once. Constructor or agent context, but not
- * the loader's notification: an object that was just mapped is not relocated yet.
+ * If libunwind is loaded and relocated, register the rules with it, once. Under the tree lock, so
+ * that it stays loaded, and without the loader's, for which a thread in dlopen() would keep it.
  */
 void graph_libunwind_meet(void);
 
