@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* libc.h for libvestige.so. Tests: all tests that preload it. */
+/* libc.h for libvestige.so. Tests: all tests that preload it, tests/engine/fire/loader_lock. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
 
 #include "engine/base/compiler.h"
+#include "engine/base/mem.h"
 #include "engine/process/libc.h"
 
 /* The linker's symbols: the library's first byte, and the end of its code. */
@@ -141,34 +142,49 @@ void libc_own_text(uint64_t *lo, uint64_t *hi)
 	*hi = (uint64_t)etext;
 }
 
-struct wanted {
-	const char *name;
-	void *found;
+struct place {
+	uint32_t before; /* objects to pass over */
+	char name[4096]; /* PATH_MAX */
 };
 
-static int find_in(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int take_name(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
-	struct wanted *w = arg;
-	void *object;
+	struct place *p = arg;
 
 	(void)bytes;
-	if (!info->dlpi_name || !info->dlpi_name[0])
+	if (p->before--)
 		return 0;
-	object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-	if (!object)
-		return 0;
-	w->found = dlsym(object, w->name);
-	dlclose(object);
-	if ((const char *)w->found >= __ehdr_start && (const char *)w->found < etext)
-		w->found = NULL;
-	return w->found != NULL;
+	str_copy(p->name, sizeof(p->name), info->dlpi_name ? info->dlpi_name : "");
+	return 1;
 }
 
+static void *find_in(const char *object_name, const char *name)
+{
+	void *object = dlopen(object_name, RTLD_LAZY | RTLD_NOLOAD), *found;
+
+	if (!object)
+		return NULL;
+	found = dlsym(object, name);
+	dlclose(object);
+	return (const char *)found >= __ehdr_start && (const char *)found < etext ? NULL : found;
+}
+
+/*
+ * An object's name is copied, and the object is opened after dl_iterate_phdr(): this has a lock of
+ * the loader's that dlopen() takes too, but after another one.
+ */
 void *libc_anywhere(const char *name)
 {
-	struct wanted w = {name, libc_next(name)};
+	void *found = libc_next(name);
+	struct place p;
+	uint32_t i;
 
-	if (!w.found)
-		dl_iterate_phdr(find_in, &w);
-	return w.found;
+	for (i = 0; !found; i++) {
+		p.before = i;
+		if (!dl_iterate_phdr(take_name, &p))
+			break;
+		if (p.name[0])
+			found = find_in(p.name, name);
+	}
+	return found;
 }
