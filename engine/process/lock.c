@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lock.h. An uncontended lock makes no futex call. fork: lock_fork(); in a child of raw clone()
- * the lock is as it was. Tests: tests/unit/test_lock.c.
+ * the lock is as it was. Tests: tests/unit/test_lock.c, tests/engine/fire/loader_lock.
  */
 #include "engine/process/lock.h"
 
@@ -12,6 +12,7 @@
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
 #include "engine/base/clock_ns.h"
+#include "engine/base/compiler.h"
 
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13 /* since Linux 5.14; FUTEX_LOCK_PI uses CLOCK_REALTIME */
@@ -20,6 +21,7 @@
 #define NS_PER_SEC   UINT64_C(1000000000)
 #define FIRST_NAP_NS UINT64_C(20000)
 #define LAST_NAP_NS  UINT64_C(2000000)
+#define SLICE_NS     UINT64_C(100000000)
 
 static uint32_t owner_of(uint32_t word)
 {
@@ -42,6 +44,16 @@ static int lock_pi(struct lock *l, int op, int clock, uint64_t ns)
 				 ns == LOCK_FOR_EVER ? 0 : (long)&until, 0, 0);
 }
 
+/* Take the lock if its owner has ended and the kernel knows nothing of it. */
+static int take_over(struct lock *l, uint32_t tid)
+{
+	uint32_t word = load_relaxed(&l->word);
+
+	return word && word == owner_of(word) &&
+	       arch_syscall(SYS_tgkill, sys_getpid(), word, 0, 0, 0, 0) == -ESRCH &&
+	       compare_and_store(&l->word, word, tid);
+}
+
 /* Wait without priority inheritance. Return: 0 or -ETIMEDOUT. */
 static int wait_asleep(struct lock *l, uint32_t tid, uint64_t ns)
 {
@@ -53,19 +65,35 @@ static int wait_asleep(struct lock *l, uint32_t tid, uint64_t ns)
 		sys_sleep_ns((long)nap_ns);
 		if (nap_ns < LAST_NAP_NS)
 			nap_ns *= 2;
+		else if (take_over(l, tid))
+			return 0;
 	}
 	return 0;
 }
 
+/*
+ * An owner that may make no system call cannot tell the kernel that it releases the lock: a waiter
+ * would sleep until that thread ends, and get the lock then, even if another thread has it. So no
+ * thread waits in the kernel once there are such threads; one that does so already looks for them
+ * after a slice of time.
+ */
 static int wait(struct lock *l, uint32_t tid, uint64_t ns)
 {
+	uint64_t slice_ns;
 	uint32_t word;
 	int err;
 
 	for (;;) {
-		err = lock_pi(l, FUTEX_LOCK_PI2, CLOCK_MONOTONIC, ns);
+		if (load_relaxed(&sys_nr_forbidden))
+			return wait_asleep(l, tid, ns);
+		slice_ns = min_of(ns, SLICE_NS);
+		err = lock_pi(l, FUTEX_LOCK_PI2, CLOCK_MONOTONIC, slice_ns);
 		if (err == -ENOSYS)
-			err = lock_pi(l, FUTEX_LOCK_PI, CLOCK_REALTIME, ns);
+			err = lock_pi(l, FUTEX_LOCK_PI, CLOCK_REALTIME, slice_ns);
+		if (err == -ETIMEDOUT && slice_ns < ns) {
+			ns -= ns == LOCK_FOR_EVER ? 0 : slice_ns;
+			continue;
+		}
 		word = load_relaxed(&l->word);
 		/* its owner has ended while no thread waited */
 		if (err == -ESRCH && compare_and_store(&l->word, word, tid))

@@ -2,8 +2,9 @@
 /*
  * A lock for control paths, never taken in a hook: the agent and threads of the program may write
  * control files at the same time. A futex with priority inheritance, so that a waiting real-time
- * thread lends its priority to the owner. On a kernel without it, a waiter sleeps and tries again.
- * If a thread ends while it holds the lock, the next one gets the lock.
+ * thread lends its priority to the owner. On a kernel without it, or when a thread has given up
+ * system calls, a waiter sleeps and tries again. If a thread ends while it holds the lock, the next
+ * one gets the lock.
  */
 #ifndef VESTIGE_PROCESS_LOCK_H
 #define VESTIGE_PROCESS_LOCK_H

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "engine/arch/sys.h"
 #include "engine/process/lock.h"
 
 static struct lock lock;
@@ -127,6 +128,54 @@ static void who_waits_sleeps(void **state)
 	assert_int_equal(lock.word, 0);
 }
 
+/* It may make no system call when it releases the lock. */
+static void *hold_and_be_forbidden(void *arg)
+{
+	sys_rights = SYS_FREE;
+	if (lock_take(&lock))
+		return arg;
+	sys_rights = SYS_FORBIDDEN;
+	go_to(1);
+	wait_for(2);
+	lock_release(&lock);
+	/* its end would give the lock to who waits */
+	wait_for(3);
+	return NULL;
+}
+
+static void *wait_free(void *arg)
+{
+	sys_rights = SYS_FREE;
+	return wait_a_while(arg);
+}
+
+static void an_owner_without_system_calls_lets_go(void **state)
+{
+	pthread_t holder, waiter;
+	void *ret;
+
+	(void)state;
+	go_to(0);
+	sys_rights = SYS_FREE;
+	__atomic_store_n(&sys_nr_forbidden, 1, __ATOMIC_RELEASE);
+	alarm(60);
+	assert_int_equal(pthread_create(&holder, NULL, hold_and_be_forbidden, &lock), 0);
+	wait_for(1);
+	assert_int_equal(lock_take_within(&lock, 50000000), -ETIMEDOUT);
+	assert_int_equal(pthread_create(&waiter, NULL, wait_free, &lock), 0);
+	usleep(300000);
+	go_to(2);
+	pthread_join(waiter, &ret);
+	assert_null(ret);
+	go_to(3);
+	pthread_join(holder, &ret);
+	assert_null(ret);
+	alarm(0);
+	__atomic_store_n(&sys_nr_forbidden, 0, __ATOMIC_RELEASE);
+	sys_rights = SYS_UNKNOWN;
+	assert_int_equal(lock.word, 0);
+}
+
 static void on_timer(int sig)
 {
 	(void)sig;
@@ -189,6 +238,7 @@ static void a_real_time_thread_does_not_starve_the_owner(void **state)
 static void *end_with_it(void *arg)
 {
 	(void)arg;
+	sys_rights = SYS_FREE;
 	lock_take(&lock);
 	return NULL;
 }
@@ -204,6 +254,16 @@ static void an_owner_that_ends_leaves_it(void **state)
 	assert_int_equal(lock_take_within(&lock, 5000000000), 0);
 	lock_release(&lock);
 	assert_int_equal(lock.word, 0);
+}
+
+/* The same where no waiter uses the kernel's lock. */
+static void it_leaves_it_to_who_sleeps(void **state)
+{
+	sys_rights = SYS_FREE;
+	sys_nr_forbidden = 1;
+	an_owner_that_ends_leaves_it(state);
+	sys_nr_forbidden = 0;
+	sys_rights = SYS_UNKNOWN;
 }
 
 static void signals_do_not_disturb(void **state)
@@ -248,8 +308,10 @@ int main(void)
 		cmocka_unit_test(one_at_a_time),
 		cmocka_unit_test(its_owner_is_told),
 		cmocka_unit_test(who_waits_sleeps),
+		cmocka_unit_test(an_owner_without_system_calls_lets_go),
 		cmocka_unit_test(a_real_time_thread_does_not_starve_the_owner),
 		cmocka_unit_test(an_owner_that_ends_leaves_it),
+		cmocka_unit_test(it_leaves_it_to_who_sleeps),
 		cmocka_unit_test(signals_do_not_disturb),
 		cmocka_unit_test(a_forks_child_begins_anew),
 	};
