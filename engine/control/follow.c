@@ -2,7 +2,7 @@
 /*
  * Passes dlopen() and dlclose() on to all parts that keep a list of objects. Runs in the thread
  * that loads, under the loader's lock, before new code is relocated or run. fork: the child has the
- * same objects. Tests: tests/engine/fire/dlopen.
+ * same objects. Tests: tests/engine/fire/dlopen, loader_lock.
  */
 #include <link.h>
 
@@ -37,15 +37,18 @@ static void follow_objects(void)
 	tree_mirror(&global_trace);
 }
 
-/* Under the loader's lock, which is always taken before the tree lock. */
+/*
+ * dl_iterate_phdr() has a lock of the loader's for which a thread in dlopen() or dlclose() may wait
+ * while it has the tree lock. So this wait is short; if it is in vain, the work stays due.
+ */
 static int follow_inside(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
 	(void)info;
 	(void)bytes;
 	(void)arg;
-	tree_settle_later(NULL);
-	if (tree_lock_take())
+	if (!tree_lock_try(TREE_SOON_NS))
 		return 1;
+	tree_settle_later(NULL);
 	objects_follow_elsewhere();
 	tree_mirror(&global_trace);
 	tree_lock_release();

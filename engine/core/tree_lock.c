@@ -48,7 +48,10 @@ void tree_settle_later(void (*settle)(void))
 	store_release(&due, settle);
 }
 
-/* Do due work first, without the lock: it takes locks that must be taken before this one. */
+/*
+ * Do due work first, without the lock: it takes locks that must be taken before this one. It stays
+ * due while it cannot get them.
+ */
 int tree_lock_take(void)
 {
 	void (*settle)(void);
