@@ -5,7 +5,7 @@
  * the program's own instruction is found late, by the agent. A filter that the process had at its
  * start changes nothing: the engine started under it. A vfork's child has its parent's memory, so
  * nothing is changed for it. fork: sandbox_fork(); a child of raw clone() has no engine, but the
- * rights that it gives up are recorded. Tests: tests/engine/fire/sandbox.
+ * rights that it gives up are recorded. Tests: tests/engine/fire/sandbox, alone.
  */
 #include "engine/core/sandbox.h"
 
@@ -153,9 +153,10 @@ static int discount(void)
 	return __atomic_sub_fetch(&nr_free, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
+/* A child of raw clone(), or one that fork() left without an area, has no agent. */
 void sandbox_thread_ends(void)
 {
-	if (is_counted() && discount() && load_acquire(&agent_stop))
+	if (is_counted() && discount() && area && area_is_own() && load_acquire(&agent_stop))
 		agent_stop();
 }
 

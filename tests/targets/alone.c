@@ -8,6 +8,7 @@
  *	kill	main() is killed by its filter
  *	forked	the same in a fork's child, whose status is printed
  *	chroot	as exit, after chroot(argv[2]), once the agent has its socket
+ *	raw	a child that libc does not know ends by pthread_exit()
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -21,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "target.h"
@@ -75,6 +77,19 @@ NOINLINE int called(int n)
 	return n;
 }
 
+/* The engine's own patience for its agent is 10 s. */
+static NOTRACE int make_raw_child(void)
+{
+	time_t before = time(NULL);
+	int status;
+
+	if (!by_itself(SYS_fork, 0, 0, 0))
+		pthread_exit(NULL);
+	wait(&status);
+	printf("child %x %s\n", status, time(NULL) - before < 7 ? "soon" : "late");
+	return 0;
+}
+
 NOTRACE int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -93,6 +108,8 @@ NOTRACE int main(int argc, char **argv)
 		printf("child %x\n", status);
 		return 0;
 	}
+	if (!strcmp(how, "raw"))
+		return make_raw_child();
 	if (!strcmp(how, "later"))
 		pthread_create(&thread, NULL, goes_on, NULL);
 	if (!strcmp(how, "chroot")) {
