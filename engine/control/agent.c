@@ -59,6 +59,7 @@
 #define WAIT_MS	    50
 #define NAMING_MS   100
 #define SCAN_MS	    100	  /* after the start: objects are scanned, if no request was earlier */
+#define REST_MS	    100	  /* until the next try, without a descriptor */
 #define PATIENCE_MS 10000 /* longest wait for its end, on a busy machine */
 #define WAKE	    32	  /* glibc's own, for pthread_cancel(): see settle() */
 #define MAX_PERF    64u	  /* rings that may wake it; further CPUs' rings wait for its next turn */
@@ -174,8 +175,8 @@ static void scan(void)
 }
 
 /*
- * Wait for a client, and do the agent's other work meanwhile. Return: whether there is a client, or
- * -errno.
+ * Wait for a client, and do the agent's other work meanwhile. @fd: -1: no client is waited for, but
+ * the wait is short. Return: whether there is a client, or -errno.
  */
 static int wait_client(int fd, int wake_fd)
 {
@@ -185,7 +186,7 @@ static int wait_client(int fd, int wake_fd)
 	struct signalfd_siginfo info;
 	uint32_t i, n = sched_perf_descriptors(perf, MAX_PERF);
 	int scans = functions_wait() && !sys_is_forbidden();
-	int most_ms = scans ? SCAN_MS : LOOK_MS;
+	int most_ms = scans ? SCAN_MS : fd < 0 ? REST_MS : LOOK_MS;
 	long ready;
 
 	if (timeout_ms < 0 || timeout_ms > most_ms)
@@ -357,12 +358,13 @@ static struct mine settle(void)
 static void serve_clients(const struct mine *m)
 {
 	const uint64_t inode = inode_of(m->socket_fd);
+	int client, rests = 0, told = 0;
 	uint32_t status;
-	int client;
 
 	while (!agent_is_to_end()) {
-		int ready = wait_client(m->socket_fd, m->wake_fd);
+		int ready = wait_client(rests ? -1 : m->socket_fd, m->wake_fd);
 
+		rests = 0;
 		if (ready < 0)
 			return;
 		if (is_time_to_look()) {
@@ -383,8 +385,13 @@ static void serve_clients(const struct mine *m)
 			return;
 		}
 		client = (int)sock(SYS_accept4, m->socket_fd, 0, 0, SOCK_CLOEXEC, 0);
-		if (client < 0)
+		if (client < 0) {
+			/* it stays in the socket's queue, which is ready all the time */
+			rests = client != -EINTR;
+			if (rests && !told++)
+				area_status("requests from outside wait: accept()", NULL, client);
 			continue;
+		}
 		threads_unseen_look();
 		agent_serve(client);
 		sys_close(client);
