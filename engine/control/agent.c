@@ -175,6 +175,21 @@ static void scan(void)
 }
 
 /*
+ * poll() of as many of @nr entries as the kernel takes: RLIMIT_NOFILE, which the program may lower
+ * to 0, limits these, too. The others are looked at after REST_MS. Return: of poll().
+ */
+static long poll_some(struct pollfd *p, uint32_t nr, int timeout_ms)
+{
+	long ready = sock(SYS_poll, (long)p, nr, timeout_ms, 0, 0);
+
+	while ((ready == -EINVAL || ready == -ENOMEM) && nr) {
+		nr /= 2;
+		ready = sock(SYS_poll, (long)p, nr, min_of(timeout_ms, REST_MS), 0, 0);
+	}
+	return ready;
+}
+
+/*
  * Wait for a client, and do the agent's other work meanwhile. @fd: -1: no client is waited for, but
  * the wait is short. Return: whether there is a client, or -errno.
  */
@@ -193,7 +208,7 @@ static int wait_client(int fd, int wake_fd)
 		timeout_ms = most_ms;
 	for (i = 0; i < n; i++)
 		p[2 + i] = (struct pollfd){.fd = perf[i], .events = POLLIN};
-	ready = sock(SYS_poll, (long)p, 2 + n, timeout_ms, 0, 0);
+	ready = poll_some(p, 2 + n, timeout_ms);
 	if (!ready && scans && timeout_ms == SCAN_MS)
 		scan();
 	if (ready > 0 && p[1].revents)
@@ -365,8 +380,10 @@ static void serve_clients(const struct mine *m)
 		int ready = wait_client(rests ? -1 : m->socket_fd, m->wake_fd);
 
 		rests = 0;
-		if (ready < 0)
+		if (ready < 0) {
+			area_status("no control from outside: poll()", NULL, ready);
 			return;
+		}
 		if (is_time_to_look()) {
 			if (is_alone(&status))
 				end_as(status);
