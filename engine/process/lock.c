@@ -80,12 +80,13 @@ static int wait_asleep(struct lock *l, uint32_t tid, uint64_t ns)
 static int wait(struct lock *l, uint32_t tid, uint64_t ns)
 {
 	uint64_t slice_ns;
-	uint32_t word;
+	uint32_t owner, word;
 	int err;
 
 	for (;;) {
 		if (load_relaxed(&sys_nr_forbidden))
 			return wait_asleep(l, tid, ns);
+		owner = owner_of(load_relaxed(&l->word));
 		slice_ns = min_of(ns, SLICE_NS);
 		err = lock_pi(l, FUTEX_LOCK_PI2, CLOCK_MONOTONIC, slice_ns);
 		if (err == -ENOSYS)
@@ -95,8 +96,12 @@ static int wait(struct lock *l, uint32_t tid, uint64_t ns)
 			continue;
 		}
 		word = load_relaxed(&l->word);
-		/* its owner has ended while no thread waited */
-		if (err == -ESRCH && compare_and_store(&l->word, word, tid))
+		/*
+		 * its owner has ended while no thread waited; another waiter may have found that,
+		 * too, and have the lock now
+		 */
+		if (err == -ESRCH && owner_of(word) == owner &&
+		    compare_and_store(&l->word, word, tid))
 			return 0;
 		if (err != -ESRCH && err != -EAGAIN && err != -EINTR)
 			break;

@@ -256,6 +256,41 @@ static void an_owner_that_ends_leaves_it(void **state)
 	assert_int_equal(lock.word, 0);
 }
 
+static pthread_barrier_t meeting;
+
+static void *take_once(void *arg)
+{
+	pthread_barrier_wait(&meeting);
+	if (lock_take(&lock) || __atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED))
+		return arg;
+	sched_yield();
+	__atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
+	lock_release(&lock);
+	return NULL;
+}
+
+static void it_leaves_it_to_one(void **state)
+{
+	pthread_t threads[4];
+	int i, round;
+	void *ret;
+
+	(void)state;
+	pthread_barrier_init(&meeting, NULL, 4);
+	for (round = 0; round < 3000; round++) {
+		assert_int_equal(pthread_create(&threads[0], NULL, end_with_it, NULL), 0);
+		pthread_join(threads[0], NULL);
+		for (i = 0; i < 4; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, take_once, &lock), 0);
+		for (i = 0; i < 4; i++) {
+			pthread_join(threads[i], &ret);
+			assert_null(ret);
+		}
+	}
+	pthread_barrier_destroy(&meeting);
+	assert_int_equal(lock.word, 0);
+}
+
 /* The same where no waiter uses the kernel's lock. */
 static void it_leaves_it_to_who_sleeps(void **state)
 {
@@ -311,6 +346,7 @@ int main(void)
 		cmocka_unit_test(an_owner_without_system_calls_lets_go),
 		cmocka_unit_test(a_real_time_thread_does_not_starve_the_owner),
 		cmocka_unit_test(an_owner_that_ends_leaves_it),
+		cmocka_unit_test(it_leaves_it_to_one),
 		cmocka_unit_test(it_leaves_it_to_who_sleeps),
 		cmocka_unit_test(signals_do_not_disturb),
 		cmocka_unit_test(a_forks_child_begins_anew),
