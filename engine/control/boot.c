@@ -12,6 +12,9 @@
  *	VESTIGE_BOOT	"ftrace=function ftrace_filter=a*,b ftrace_notrace=c trace_buf_size=64k
  *			 trace_options=nooverwrite trace_clock=local"; a value may be in "..."
  *
+ * A program that runs with more rights than its caller has (AT_SECURE) does not obey the caller's
+ * environment: no engine starts with it, and one that dlopen() loads has its defaults.
+ *
  * The engine never prints and never makes the program fail: vestige_status says what was refused,
  * and without an area the engine does nothing. Costs: bench "start-up". Tests: tests/engine/fire,
  * tests/cli/test_record.py.
@@ -19,6 +22,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 
 #include "abi/limits.h"
@@ -55,6 +59,7 @@
 #define HIST_ROOM_PIECES (1u << 17) /* 512 MiB of addresses for histograms */
 
 static const char *const *environment;
+static const char *const nothing[] = {NULL};
 
 static const char *env(const char *name)
 {
@@ -373,11 +378,23 @@ static int is_counter_denied(void)
 	       state == PR_TSC_SIGSEGV;
 }
 
+/*
+ * Whether the program is set-user-ID, or got rights from its file or a security module in another
+ * way. The loader drops LD_PRELOAD there, but not an engine that is linked with the program.
+ */
+static int is_secure(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
 static void start(void)
 {
 	struct area_config config = {0};
 	struct lifecycle_start how;
 
+	/* what dlopen() loads may be wanted by root, who attaches to it */
+	if (is_secure() && !libc_is_late())
+		return;
 	if ((env("VESTIGE") && str_equal(env("VESTIGE"), "0")) || is_counter_denied())
 		return;
 	how.boot = env("VESTIGE_BOOT");
@@ -470,7 +487,7 @@ __attribute__((constructor(101))) void engine_start(int argc, char **argv, char 
 {
 	if (environment)
 		return;
-	environment = (const char *const *)envp;
+	environment = is_secure() ? nothing : (const char *const *)envp;
 	lend_environment(envp);
 	start_sanitizers();
 	/* find libc's tables now: unwinders may need them in signal handlers */

@@ -416,10 +416,11 @@ static int check_our_folder(void)
 			  env);
 }
 
-/* Use the folder of areas that the process's environment names. */
+/* Use the folder of areas that the process's environment names, if the engine obeys that. */
 static int use_its_folder(int pid)
 {
-	char path[PATH_MAX], *dir = process_env(pid, "VESTIGE_DIR");
+	char path[PATH_MAX];
+	char *dir = process_is_secure(pid) ? NULL : process_env(pid, "VESTIGE_DIR");
 	bool other = image_other_root(pid);
 
 	use_our_folder();

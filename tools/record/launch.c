@@ -179,8 +179,11 @@ static int own_start(struct elf_start *own)
 	return err;
 }
 
-static int check_secure(const char *path, int fd)
+/* The loader, and an engine inside the program (@ready), give no rights of others away. */
+static int check_secure(const char *path, int fd, bool ready)
 {
+	const char *why = ready ? "the engine inside it does not start"
+				: "the loader ignores LD_PRELOAD in it";
 	struct stat st;
 
 	if (fstat(fd, &st))
@@ -188,14 +191,14 @@ static int check_secure(const char *path, int fd)
 	if (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
 	    ((st.st_mode & S_ISGID) && st.st_gid != getegid()))
 		return fail(ENOTSUP,
-			    "%s is set-user-ID or set-group-ID: the loader ignores LD_PRELOAD in "
-			    "it; record it as its owner, or a copy of it without that bit",
-			    path);
+			    "%s is set-user-ID or set-group-ID: %s; record it as its owner, or a "
+			    "copy of it without that bit",
+			    path, why);
 	if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
 		return fail(ENOTSUP,
-			    "%s has file capabilities: the loader ignores LD_PRELOAD in it; record "
-			    "it as root, or a copy of it without them",
-			    path);
+			    "%s has file capabilities: %s; record it as root, or a copy of it "
+			    "without them",
+			    path, why);
 	return 0;
 }
 
@@ -252,8 +255,8 @@ static int check_image(struct launch *l, const char *path, int depth)
 	n = pread(fd, head, sizeof(head) - 1, 0);
 	if (n < 2 || memcmp(head, "#!", 2)) {
 		err = check_elf(l, path, fd);
-		if (!err && !l->ready)
-			err = check_secure(path, fd);
+		if (!err)
+			err = check_secure(path, fd, l->ready);
 		/* gcc's AddressSanitizer ends a program if its library is not loaded first */
 		elf_needed(fd, "libasan.so", l->first, sizeof(l->first));
 		close(fd);

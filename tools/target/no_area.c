@@ -83,7 +83,12 @@ int no_area(int pid)
 	unsigned int user;
 	int err = 0;
 
-	if (off && !strcmp(off, "0")) {
+	if (process_is_secure(pid)) {
+		err = fail(ENOTSUP,
+			   "process %d has libvestige.so, but its program is set-user-ID or has "
+			   "rights from its file, and the engine starts in no such program",
+			   pid);
+	} else if (off && !strcmp(off, "0")) {
 		err = fail(ENOTSUP,
 			   "process %d has libvestige.so, but VESTIGE=0 in its environment, with "
 			   "which it is not traced",

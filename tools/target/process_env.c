@@ -2,8 +2,8 @@
 /* See process_env.h. The program may have overwritten this memory, so any byte may be there. */
 #include "tools/target/process_env.h"
 
+#include <elf.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,21 @@ static const char *value_in(const char *text, size_t bytes, const char *name)
 		if (!strncmp(at, name, n) && at[n] == '=')
 			return at + n + 1;
 	return NULL;
+}
+
+bool process_is_secure(int pid)
+{
+	size_t bytes = 0;
+	char *text = snapshot(pid, "auxv", &bytes);
+	bool secure = false;
+	Elf64_auxv_t v;
+
+	for (size_t at = 0; text && at + sizeof(v) <= bytes; at += sizeof(v)) {
+		memcpy(&v, text + at, sizeof(v));
+		secure |= v.a_type == AT_SECURE && v.a_un.a_val;
+	}
+	free(text);
+	return secure;
 }
 
 char *process_env(int pid, const char *name)

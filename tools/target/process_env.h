@@ -3,6 +3,14 @@
 #ifndef VESTIGE_TOOLS_PROCESS_ENV_H
 #define VESTIGE_TOOLS_PROCESS_ENV_H
 
+#include <stdbool.h>
+
+/*
+ * Whether the program has more rights than its caller (AT_SECURE: it is set-user-ID, or the like).
+ * The engine does not obey the environment of such a program.
+ */
+bool process_is_secure(int pid);
+
 /* The value of a variable, to be freed; NULL: it is not set, or the environment cannot be read. */
 char *process_env(int pid, const char *name);
 
