@@ -279,6 +279,17 @@ static int open_output(int tid)
 	return fd < 0 && !tid ? 2 : fd;
 }
 
+/* Whether a write sends no SIGXFSZ: a file that has reached RLIMIT_FSIZE does. */
+static int is_within_limit(int fd)
+{
+	long at = arch_syscall(SYS_lseek, fd, 0, 1 /* SEEK_CUR */, 0, 0, 0);
+	struct stat st;
+
+	if (sys_fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 1;
+	return !area_check_file_limit((uint64_t)(at > st.st_size ? at : st.st_size) + 1);
+}
+
 /* Write all of the text, but do not wait for ever at a full pipe: the program must end. */
 static void write_all(int fd, const char *text, size_t n)
 {
@@ -288,7 +299,7 @@ static void write_all(int fd, const char *text, size_t n)
 		long done;
 
 		if (arch_syscall(SYS_poll, (long)&p, 1, 1000, 0, 0, 0) <= 0 ||
-		    !(p.revents & POLLOUT))
+		    !(p.revents & POLLOUT) || !is_within_limit(fd))
 			return;
 		done = arch_syscall(SYS_write, fd, (long)text, (long)piece, 0, 0, 0);
 		if (done <= 0)

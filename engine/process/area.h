@@ -182,8 +182,9 @@ const char *area_string_at(uint32_t offset);
 void area_status(const char *what, const char *name, int err);
 
 /*
- * area_check_file_limit() - whether a file in memory may have @bytes: beyond RLIMIT_FSIZE the
- * program would get a SIGXFSZ. Return: 0 or -EFBIG.
+ * area_check_file_limit() - whether a file, also one in memory, may have @bytes: beyond
+ * RLIMIT_FSIZE, which the program may lower at any time, it would get a SIGXFSZ. Any context.
+ * Return: 0 or -EFBIG.
  */
 int area_check_file_limit(uint64_t bytes);
 

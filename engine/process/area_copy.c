@@ -61,9 +61,10 @@ static int copy_quotas(int fd, int (*copy)(int fd, uint32_t first, uint32_t nr))
 
 int snapshot_to_file(const char *path)
 {
-	int fd = sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int i, err;
+	int fd = area_check_file_limit(area->file_bytes), i, err;
 
+	if (!fd)
+		fd = sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fd;
 	clock_add_pair();

@@ -353,10 +353,13 @@ static void set_limits(struct sweep *s, uint64_t *max_files, uint64_t *max_bytes
 		*max_bytes = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize / KEPT_DEFAULT_PART;
 }
 
+/* Where the program may write no file, the counts stay as they are. */
 static void count_removed(struct sweep *s, uint64_t files, uint64_t bytes)
 {
-	int fd = open_kept(s, O_RDWR | O_CREAT);
+	int fd = area_check_file_limit(sizeof(s->kept));
 
+	if (!fd)
+		fd = open_kept(s, O_RDWR | O_CREAT);
 	if (fd < 0)
 		return;
 	s->kept.last_removed_s = s->now_ns / NS_PER_S;

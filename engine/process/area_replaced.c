@@ -27,8 +27,10 @@ static void note_in_first(const struct area_header *head)
 	const struct area_table *t = &head->tables[AREA_STATUS];
 	uint64_t at = (uint64_t)((const uint8_t *)&t->count - (const uint8_t *)head);
 	uint32_t count = t->count + n;
-	int fd = sys_open(area_file(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	int fd = area_check_file_limit(t->offset + count);
 
+	if (!fd)
+		fd = sys_open(area_file(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
 	if (count <= t->capacity && sys_pwrite(fd, line, n, t->offset + t->count) == (long)n)

@@ -7,12 +7,16 @@
  *	leaves by pthread_exit), fork (the child calls, too), exec (of itself as `return`), close
  *	(all descriptors), chdir (and umask), env (without an environment), hold (say `ready`,
  *	end when the input does), headless (the same in another thread, when main's has ended),
- *	instances (exec as `return`, with two instances of which `full` has 500 calls)
+ *	instances (exec as `return`, with two instances of which `full` has 500 calls),
+ *	limited PATH (files may have no byte from now on: say `ready`, and when the input ends,
+ *	take a snapshot into PATH, warn, and return)
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -48,6 +52,22 @@ static NOTRACE void *hold(void *arg)
 		;
 	_exit(0);
 	return arg;
+}
+
+static NOTRACE int limited(const char *path)
+{
+	const struct rlimit none = {0, 0};
+	char c;
+
+	if (!path || setrlimit(RLIMIT_FSIZE, &none))
+		return 1;
+	puts("ready");
+	fflush(stdout);
+	while (read(0, &c, 1) == 1)
+		;
+	printf("snapshot %s\n", vestige_snapshot(path) ? strerror(errno) : "ok");
+	vestige_warn_on(path[0]);
+	return 0;
 }
 
 static NOTRACE void child(void)
@@ -105,6 +125,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "thread")) {
 		pthread_create(&t, NULL, late, NULL);
 		pthread_exit(NULL);
+	} else if (!strcmp(how, "limited")) {
+		if (limited(argv[2]))
+			return 2;
 	} else if (!strcmp(how, "hold")) {
 		hold(NULL);
 	} else if (!strcmp(how, "headless")) {
