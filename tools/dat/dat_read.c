@@ -499,6 +499,11 @@ static int open_file(struct dat_reader *d)
 	cursor_get(&c, magic, sizeof(magic));
 	if (!d->file_bytes)
 		return fail(EINVAL, "'%s' is empty", d->path);
+	if (!c.bad && !memcmp(magic, reader_format_spool.magic, reader_format_spool.magic_bytes))
+		return fail(EINVAL,
+			    "'%s' is the native form: `vestige convert %s FILE.dat` makes a "
+			    "trace.dat of it",
+			    d->path, d->path);
 	if (c.bad || memcmp(magic, DAT_MAGIC, sizeof(magic)) != 0)
 		return fail(EINVAL, "'%s' is not a trace.dat", d->path);
 	if (!cursor_string(&c, version, sizeof(version)))

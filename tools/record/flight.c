@@ -508,10 +508,19 @@ static unsigned int last_number(const char *out)
 	return (unsigned int)last;
 }
 
+/* For struct export_options. @arg: uint64_t, gets the number of records so far. */
+static void count(void *arg, uint64_t done, uint64_t total)
+{
+	(void)total;
+	*(uint64_t *)arg = done;
+}
+
 /* @kernel: the file with the kernel's records; NULL: there is none. */
 static int save_one(struct flight *fl, unsigned int i, uint64_t at, const char *kernel)
 {
-	struct export_options eo = {.plain = true, .to = exporters};
+	uint64_t nr = 0;
+	struct export_options eo = {
+		.plain = true, .to = exporters, .progress = count, .progress_arg = &nr};
 	struct target *t = fl->targets[i];
 	struct reader *r = NULL;
 	char path[4096];
@@ -539,6 +548,11 @@ static int save_one(struct flight *fl, unsigned int i, uint64_t at, const char *
 	reader_close(r);
 	if (!err)
 		note("wrote %s", path);
+	if (!err && !nr)
+		note("it has no record: there was none in the window, or the buffer of process "
+		     "%s has overwritten them; make it larger with -b, or choose functions with "
+		     "-l or -g",
+		     t->name);
 	return err;
 }
 

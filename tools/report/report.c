@@ -58,12 +58,20 @@ static int open_other(const char *path, struct dat_reader **out)
 		return fail(ENOMEM, "out of memory while opening '%s'", path);
 	}
 	if (!mkdtemp(dir)) {
-		ret = fail_errno(errno, "cannot make a folder for what '%s' is converted to", path);
+		ret = fail_errno(errno,
+				 "cannot make a folder in %s for what '%s' is converted to: name "
+				 "another one with TMPDIR",
+				 tmp && *tmp ? tmp : "/tmp", path);
 	} else if (asprintf(&dat, "%s/trace.dat", dir) < 0) {
 		ret = fail(ENOMEM, "out of memory while opening '%s'", path);
 		rmdir(dir);
 	} else {
 		ret = dat_export(dat, r, &opt);
+		if (ret == -ENOSPC || ret == -EDQUOT || ret == -EFBIG)
+			ret = fail_errno(-ret,
+					 "no room in %s for the trace.dat that '%s' is converted "
+					 "to: name another folder with TMPDIR",
+					 tmp && *tmp ? tmp : "/tmp", path);
 		if (!ret)
 			ret = dat_open(dat, true, out);
 		unlink(dat);
