@@ -299,7 +299,7 @@ static void write_all(int fd, const char *text, size_t n)
 		long done;
 
 		if (arch_syscall(SYS_poll, (long)&p, 1, 1000, 0, 0, 0) <= 0 ||
-		    !(p.revents & POLLOUT) || !is_within_limit(fd))
+		    p.revents != POLLOUT || !is_within_limit(fd))
 			return;
 		done = arch_syscall(SYS_write, fd, (long)text, (long)piece, 0, 0, 0);
 		if (done <= 0)
