@@ -149,7 +149,7 @@ size_t area_name_at(const char *path)
 	return at;
 }
 
-static int create_file(const uint8_t image_id[16])
+static int create_file(const struct area_header *own)
 {
 	int tries, fd = -EEXIST;
 
@@ -157,7 +157,7 @@ static int create_file(const uint8_t image_id[16])
 		fd = sys_open(area_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd != -EEXIST)
 			break;
-		fd = area_make_room(image_id);
+		fd = area_make_room(own);
 		if (fd < 0 && fd != -ENOENT)
 			break;
 		fd = -EEXIST;
@@ -223,7 +223,7 @@ int area_create(const struct area_config *config)
 		str_copy(h.session, sizeof(h.session), config->session);
 	set_exe_name(&h);
 	h.file_bytes = area_lay_out(&h, config);
-	fd = create_file(h.image_id);
+	fd = create_file(&h);
 	if (fd < 0)
 		return fd;
 	err = area_map(fd, config, &h, &area);

@@ -26,8 +26,9 @@ struct area_config {
 
 /*
  * area_create() - create, map and lay out the area; the pages of its top buffer have no memory yet.
- * Return: 0; -EEXIST: another engine of this image has an area already; -ENOSPC; -EACCES; -EPERM:
- * the folder is not ours alone; -errno of open() and mmap(). After an error nothing is left behind.
+ * Return: 0; -EEXIST: another engine of this image has an area already, or a process of another PID
+ * namespace has one of that name; -ENOSPC; -EACCES; -EPERM: the folder is not ours alone; -errno of
+ * open() and mmap(). After an error nothing is left behind.
  */
 int area_create(const struct area_config *config);
 

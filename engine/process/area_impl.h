@@ -40,10 +40,10 @@ int area_back_table(struct area_header *head, enum area_table_id id, uint64_t fr
 /*
  * area_make_room() - a file with the name of our area exists. If it is the area of the image that
  * exec replaced, it is kept under another name if it has records, and else removed. If it is the
- * area of another engine in this image, that engine was first. Return: 0; -EEXIST: another engine
- * was first; -errno.
+ * area of another engine in this image, or of a process of another PID namespace, that engine was
+ * first. @own: our header, filled in. Return: 0; -EEXIST: another engine was first; -errno.
  */
-int area_make_room(const uint8_t image_id[16]);
+int area_make_room(const struct area_header *own);
 
 /*
  * Remove the areas of a process's instances. @file: the name of the process's own area in @folder.

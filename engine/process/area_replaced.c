@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A file with the name of our area exists: the area of the image that exec replaced, or of another
- * engine in this process. Constructor context. fork: not called in a child. Tests:
- * tests/engine/fire/leftovers.
+ * engine in this process; or the area of a process of another PID namespace, where containers share
+ * /dev/shm. Constructor context, or a fork's child. Tests: tests/engine/fire/leftovers.
  */
 #include "engine/process/area_impl.h"
 
@@ -16,14 +16,15 @@
 #define FEW_REPLACED 8u
 #define MAX_TRIES    64u
 
-/*
- * Another engine of this image was first: add a line to its vestige_status that this one does
- * nothing.
- */
-static void note_in_first(const struct area_header *head)
+static const char second_engine[] = "another engine in this process sleeps: this one was first\n";
+static const char second_process[] =
+	"a process of another PID namespace with the same id and start "
+	"time is not traced: give it a VESTIGE_DIR of its own\n";
+
+/* Add a line to the vestige_status of the engine that was first: this one does nothing. */
+static void note_in_first(const struct area_header *head, const char *line)
 {
-	static const char line[] = "another engine in this process sleeps: this one was first\n";
-	const uint32_t n = sizeof(line) - 1;
+	const uint32_t n = (uint32_t)strlen(line);
 	const struct area_table *t = &head->tables[AREA_STATUS];
 	uint64_t at = (uint64_t)((const uint8_t *)&t->count - (const uint8_t *)head);
 	uint32_t count = t->count + n;
@@ -97,26 +98,31 @@ static void drop_replaced_socket(void)
 	sys_unlink(path);
 }
 
-int area_make_room(const uint8_t image_id[16])
+int area_make_room(const struct area_header *own)
 {
 	struct area_header head;
 	int fd = sys_open(area_file(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	int is_area, is_ours, kept = 0;
+	int is_area, is_theirs, is_ours, kept = 0;
 
 	if (fd < 0)
 		return fd;
-	is_area =
-		sys_read(fd, &head, sizeof(head)) == (long)sizeof(head) && head.magic == AREA_MAGIC;
-	is_ours = is_area && !memcmp(head.image_id, image_id, 16);
-	if (is_area && !is_ours) {
+	/* another process is about to fill it in: an image that exec replaces has done that */
+	if (sys_read(fd, &head, sizeof(head)) != (long)sizeof(head) || !head.magic) {
+		sys_close(fd);
+		return -EEXIST;
+	}
+	is_area = head.magic == AREA_MAGIC;
+	is_theirs = is_area && head.pid_ns != own->pid_ns;
+	is_ours = is_area && !is_theirs && !memcmp(head.image_id, own->image_id, 16);
+	if (is_area && !is_theirs && !is_ours) {
 		drop_replaced_socket();
 		kept = !keep_replaced(&head, fd);
 	}
 	sys_close(fd);
 	if (kept)
 		return 0;
-	if (is_ours) {
-		note_in_first(&head);
+	if (is_theirs || is_ours) {
+		note_in_first(&head, is_ours ? second_engine : second_process);
 		return -EEXIST;
 	}
 	if (is_area && head.nr_instances)
