@@ -88,36 +88,75 @@ static const struct object *object_with(uint64_t at)
 	return NULL;
 }
 
-static int open_pages(uint64_t lo, uint64_t hi)
+/*
+ * The functions for pages have @keep: PROT_WRITE, if the pages are of a segment that the program
+ * may write to (the linker's -N, a section "awx"); else 0. Such pages never have a view, which the
+ * program could not write to.
+ */
+static int open_pages(uint64_t lo, uint64_t hi, int keep)
 {
 	int err = sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
 
-	return text_view_is_due(err) ? text_view_open(lo, hi) : err;
+	return text_view_is_due(err) && !keep ? text_view_open(lo, hi) : err;
 }
 
 /* Pages with a view are executable, and were not made writable. */
-static int close_pages(uint64_t lo, uint64_t hi)
+static int close_pages(uint64_t lo, uint64_t hi, int keep)
 {
 	int err = text_view_close(lo, hi)
 			  ? 0
-			  : sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+			  : sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC | keep);
 
-	if (!text_view_is_due(err))
+	if (!text_view_is_due(err) || keep)
 		return err;
 	err = text_view_open(lo, hi);
 	text_view_close(lo, hi);
 	return err;
 }
 
+typedef int pages_fn(uint64_t lo, uint64_t hi, int keep);
+
+/* The pages that the loader makes read-only after relocation; they have no code. */
+static void find_relro(const struct object *o, uint64_t *lo, uint64_t *hi)
+{
+	uint32_t k;
+
+	*lo = *hi = 0;
+	for (k = 0; k < o->nr_phdr; k++) {
+		const ElfW(Phdr) *p = &o->phdr[k];
+
+		if (p->p_type != PT_GNU_RELRO)
+			continue;
+		*lo = (o->bias + p->p_vaddr) & ~(PAGE - 1);
+		*hi = (o->bias + p->p_vaddr + p->p_memsz) & ~(PAGE - 1);
+	}
+}
+
+/* Call @fn for pages of a segment that the program may write to. */
+static int each_writable(const struct object *o, uint64_t begin, uint64_t end, pages_fn *fn)
+{
+	uint64_t lo, hi, first, second;
+	int err = 0;
+
+	find_relro(o, &lo, &hi);
+	first = end < lo ? end : lo;
+	second = begin > hi ? begin : hi;
+	if (begin < first)
+		err = fn(begin, first, PROT_WRITE);
+	if (!err && second < end)
+		err = fn(second, end, PROT_WRITE);
+	return err;
+}
+
 /* Call @fn for the segments of code in the range: between two there may be other pages, or none. */
-static int each_part(uint64_t lo, uint64_t hi, int (*fn)(uint64_t lo, uint64_t hi))
+static int each_part(uint64_t lo, uint64_t hi, pages_fn *fn)
 {
 	const struct object *o = object_with(lo);
 	uint32_t k;
 	int err = 0;
 
 	if (!o)
-		return fn(lo, hi);
+		return fn(lo, hi, 0);
 	for (k = 0; k < o->nr_phdr && !err; k++) {
 		uint64_t begin = o->bias + o->phdr[k].p_vaddr;
 		uint64_t end = (begin + o->phdr[k].p_memsz + PAGE - 1) & ~(PAGE - 1);
@@ -125,8 +164,10 @@ static int each_part(uint64_t lo, uint64_t hi, int (*fn)(uint64_t lo, uint64_t h
 		begin &= ~(PAGE - 1);
 		begin = begin < lo ? lo : begin;
 		end = end > hi ? hi : end;
-		if (is_code(&o->phdr[k]) && begin < end)
-			err = fn(begin, end);
+		if (!is_code(&o->phdr[k]) || begin >= end)
+			continue;
+		err = o->phdr[k].p_flags & PF_W ? each_writable(o, begin, end, fn)
+						: fn(begin, end, 0);
 	}
 	return err;
 }
@@ -157,7 +198,7 @@ void text_back(uint64_t lo, uint64_t hi)
 
 int text_seal(void *p, size_t bytes)
 {
-	return close_pages((uint64_t)p, ((uint64_t)p + bytes + PAGE - 1) & ~(PAGE - 1));
+	return close_pages((uint64_t)p, ((uint64_t)p + bytes + PAGE - 1) & ~(PAGE - 1), 0);
 }
 
 void *text_at(void *p)
@@ -165,18 +206,18 @@ void *text_at(void *p)
 	return (void *)text_view_of((uint64_t)p);
 }
 
-static int try_pages(uint64_t lo, uint64_t hi)
+static int try_pages(uint64_t lo, uint64_t hi, int keep)
 {
 	int err = sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
 
-	return err ? err : sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+	if (!err)
+		err = sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC | keep);
+	return text_view_is_due(err) && !keep ? text_view_try() : err;
 }
 
 int text_try(uint64_t lo, uint64_t hi)
 {
-	int err = each_part(lo, hi, try_pages);
-
-	return text_view_is_due(err) ? text_view_try() : err;
+	return each_part(lo, hi, try_pages);
 }
 
 void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n)
