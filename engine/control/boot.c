@@ -19,7 +19,6 @@
  * and without an area the engine does nothing. Costs: bench "start-up". Tests: tests/engine/fire,
  * tests/cli/test_record.py.
  */
-#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -300,32 +299,6 @@ static int start_ring(void)
 	return ring_start(&ring, rseq);
 }
 
-/*
- * Make the area. If RLIMIT_AS and the like do not allow its size, make a small ring rather than
- * none.
- */
-static int make_area(struct area_config *config)
-{
-	int err = area_create(config);
-
-	if (err != -ENOMEM && err != -EFBIG && err != -EAGAIN)
-		return err;
-	config->cpu_room = config->cpu_pages;
-	config->snapshot = 0;
-	config->hist_room = 0;
-	err = area_create(config);
-	if (err != -ENOMEM && err != -EFBIG && err != -EAGAIN)
-		return err;
-	config->cpu_room = RING_MIN_PAGES;
-	config->cpu_pages = RING_MIN_PAGES;
-	err = area_create(config);
-	if (!err)
-		area_status("the buffer has its smallest size: RLIMIT_AS, RLIMIT_FSIZE or "
-			    "RLIMIT_MEMLOCK",
-			    NULL, 0);
-	return err;
-}
-
 /* Report that a grace period did not end: the writer does not free what it wanted to free. */
 static void report_inside(enum srcu_domain d, int tid)
 {
@@ -414,7 +387,7 @@ static void start(void)
 	redirect_choose(env("VESTIGE_UNMODIFIED") || !libc_is_late() ? env("VESTIGE_UNMODIFIED")
 								     : "1");
 	ways_cache_choose(env("VESTIGE_CACHE"), env("XDG_CACHE_HOME"), env("HOME"));
-	if (make_area(&config))
+	if (area_create(&config, NULL))
 		return;
 	if (under_valgrind()) {
 		area_status("nothing is traced: the program runs under valgrind", NULL, 0);

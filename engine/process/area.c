@@ -22,6 +22,12 @@
 #include "engine/process/area_dead.h"
 #include "engine/ring/ring.h"
 
+/* Under a limit the buffer can grow to four times its size, and histograms have a 16th of room. */
+#define ROOM_TIMES	4u
+#define HIST_ROOM_PARTS 16u
+/* From these bytes on the buffer is made smaller before the tables. */
+#define LARGE_BUFFER (UINT64_C(64) << 20)
+
 struct area_header *area;
 
 struct area_config area_made; /* for areas of children and instances */
@@ -180,7 +186,8 @@ static void set_exe_name(struct area_header *h)
 
 static char made_dir[sizeof(area_path)];
 
-int area_create(const struct area_config *config)
+/* @freed: as of area_check_space(). */
+static int create(const struct area_config *config, uint64_t freed)
 {
 	struct area_header h = {
 		.pid = sys_getpid(),
@@ -223,7 +230,11 @@ int area_create(const struct area_config *config)
 		str_copy(h.session, sizeof(h.session), config->session);
 	set_exe_name(&h);
 	h.file_bytes = area_lay_out(&h, config);
-	fd = create_file(&h);
+	fd = area_check_space(h.file_bytes, freed);
+	if (!fd)
+		fd = area_check_file_limit(h.file_bytes);
+	if (!fd)
+		fd = create_file(&h);
 	if (fd < 0)
 		return fd;
 	err = area_map(fd, config, &h, &area);
@@ -236,6 +247,50 @@ int area_create(const struct area_config *config)
 	 */
 	if (area_made.dir)
 		area_made.dir = made_dir;
+	return err;
+}
+
+/*
+ * Take away what is missed least: room to grow, snapshots and histograms, and then of the buffer
+ * and the tables what is larger. A fork's child keeps the tables. Return: 0: it is the smallest.
+ */
+static int make_smaller(struct area_config *c, int is_child)
+{
+	const uint64_t buffer = (uint64_t)c->nr_cpus * c->cpu_pages * PAGE_BYTES;
+
+	if (c->cpu_room > ROOM_TIMES * c->cpu_pages) {
+		c->cpu_room = ROOM_TIMES * c->cpu_pages;
+		c->hist_room /= HIST_ROOM_PARTS;
+	} else if (c->snapshot) {
+		c->cpu_room = c->cpu_pages;
+		c->snapshot = 0;
+		c->hist_room = 0;
+	} else if (!is_child && !c->few_rows && buffer < LARGE_BUFFER) {
+		c->few_rows = 1;
+	} else if (c->cpu_pages > RING_MIN_PAGES) {
+		c->cpu_pages =
+			c->cpu_pages / 2 > RING_MIN_PAGES ? c->cpu_pages / 2 : RING_MIN_PAGES;
+		c->cpu_room = c->cpu_pages;
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+int area_create(const struct area_config *wanted, const struct area_header *parent)
+{
+	const uint64_t freed = parent ? parent->file_bytes : 0;
+	struct area_config config = *wanted;
+	const uint32_t pages = config.cpu_pages;
+	int err;
+
+	do
+		err = create(&config, freed);
+	while ((err == -ENOMEM || err == -EFBIG || err == -EAGAIN) &&
+	       make_smaller(&config, parent != NULL));
+	if (!err && config.cpu_pages < pages)
+		area_status("the buffer is smaller: RLIMIT_AS, RLIMIT_FSIZE or RLIMIT_MEMLOCK",
+			    NULL, 0);
 	return err;
 }
 

@@ -21,16 +21,20 @@ struct area_config {
 	uint32_t cpu_room;   /* pages to which a CPU's share can grow; at least cpu_pages */
 	uint32_t snapshot;   /* 1: there is room for a second share of pages */
 	uint32_t hist_room;  /* pieces of AREA_HIST_ROOM */
+	uint32_t few_rows;   /* 1: the large tables have an eighth of their room */
 	enum area_clock_id clock;
 };
 
 /*
  * area_create() - create, map and lay out the area; the pages of its top buffer have no memory yet.
- * Return: 0; -EEXIST: another engine of this image has an area already, or a process of another PID
- * namespace has one of that name; -ENOSPC; -EACCES; -EPERM: the folder is not ours alone; -errno of
- * open() and mmap(). After an error nothing is left behind.
+ * If RLIMIT_AS and the like do not allow the size of @wanted, it has less room, a smaller buffer,
+ * or smaller tables; it takes at most a quarter of the addresses that RLIMIT_AS leaves. @parent: in
+ * a fork's child its parent's area, which will be unmapped, and whose tables will be copied; else
+ * NULL. Return: 0; -EEXIST: another engine of this image has an area already, or a process of
+ * another PID namespace has one of that name; -ENOSPC; -EACCES; -EPERM: the folder is not ours
+ * alone; -errno of open() and mmap(). After an error nothing is left behind.
  */
-int area_create(const struct area_config *config);
+int area_create(const struct area_config *wanted, const struct area_header *parent);
 
 /*
  * area_before_fork() - save the rows with which a child's areas begin. Under the tree lock and the

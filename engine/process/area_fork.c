@@ -173,7 +173,7 @@ int area_fork(struct area_header **old_area)
 	area = NULL;
 	/* the environment with the session's name may have moved: use the parent's copy */
 	area_made.session = parent->session[0] ? parent->session : NULL;
-	err = area_create(&area_made);
+	err = area_create(&area_made, parent);
 	if (!err) {
 		area_copy_kept(parent, area);
 		area->state = AREA_LIVE;

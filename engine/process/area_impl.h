@@ -34,6 +34,13 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config);
 int area_map(int fd, const struct area_config *config, const struct area_header *h,
 	     struct area_header **head);
 
+/*
+ * area_check_space() - whether an area of @bytes leaves the program enough of the addresses that
+ * RLIMIT_AS allows: three quarters of those that are not mapped. @freed: bytes that will be
+ * unmapped behind that. Return: 0 or -ENOMEM.
+ */
+int area_check_space(uint64_t bytes, uint64_t freed);
+
 /* Back the bytes @from .. @to of a table. Any context. Return: 0 or -errno. */
 int area_back_table(struct area_header *head, enum area_table_id id, uint64_t from, uint64_t to);
 

@@ -128,7 +128,9 @@ static int make_instance(const char *name, struct area_header **head)
 	memcpy(h.image_id, area->image_id, sizeof(h.image_id));
 	memcpy(h.exe, area->exe, sizeof(h.exe));
 	str_copy(h.instance, sizeof(h.instance), name);
-	err = make_area(path, &config, &h, head);
+	err = area_check_space(area_lay_out(&h, &config), 0);
+	if (!err)
+		err = make_area(path, &config, &h, head);
 	if (err == -ENOMEM || err == -EFBIG) {
 		/* address space or file size is limited: make it without room to grow */
 		config.cpu_room = config.cpu_pages;

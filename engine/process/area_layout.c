@@ -14,6 +14,9 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
+
+#define SPACE_PARTS 4u /* an area has one of these of the addresses under a limit */
 
 static uint64_t backed[AREA_NR_TABLES]; /* bytes of the process's own area that have memory */
 static int backing_fd = -1; /* before Linux 5.14 memory must be allocated through the file */
@@ -46,6 +49,22 @@ static const struct {
 	[AREA_TIMES] = {sizeof(struct area_times), 1u << 17},
 };
 
+/* Tables of which a part is enough for most programs: together they have 120 MiB of addresses. */
+static const uint8_t large[] = {AREA_FUNCTIONS, AREA_FORMATS, AREA_PROBES, AREA_PROFILE,
+				AREA_TIMES};
+
+#define LARGE_PARTS 8u /* with area_config.few_rows they have one of these */
+
+static int is_one_of(int id, const uint8_t *ids, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		if (ids[i] == id)
+			return 1;
+	return 0;
+}
+
 static uint64_t page_up(uint64_t v)
 {
 	return (v + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
@@ -67,12 +86,7 @@ static const uint8_t small[] = {AREA_CPUS, AREA_SNAPSHOTS, AREA_LATENCIES, AREA_
 
 static int is_small(int id)
 {
-	uint32_t i;
-
-	for (i = 0; i < ARRAY_SIZE(small); i++)
-		if (small[i] == id)
-			return 1;
-	return 0;
+	return is_one_of(id, small, ARRAY_SIZE(small));
 }
 
 static uint64_t table_bytes(const struct area_table *t)
@@ -102,6 +116,8 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 			capacity = nr_page_places(config);
 		if (i == AREA_HIST_ROOM)
 			capacity = config->hist_room;
+		if (config->few_rows && is_one_of(i, large, ARRAY_SIZE(large)))
+			capacity /= LARGE_PARTS;
 		AREA_TABLE(h, i)->entry_bytes = layout[i].entry_bytes;
 		AREA_TABLE(h, i)->capacity = capacity;
 	}
@@ -264,6 +280,33 @@ int area_check_file_limit(uint64_t bytes)
 	    bytes > limit.rlim_cur)
 		return -EFBIG;
 	return 0;
+}
+
+/* The addresses that the process may still map; UINT64_MAX: any number. */
+static uint64_t addresses_left(void)
+{
+	struct rlimit limit;
+	uint64_t pages = 0;
+	char text[64];
+	long n;
+	int fd;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	fd = sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	n = fd < 0 ? fd : sys_read(fd, text, sizeof(text));
+	if (fd >= 0)
+		sys_close(fd);
+	if (n > 0)
+		text_decimal(text, (size_t)n, &pages);
+	return pages < limit.rlim_cur / PAGE_BYTES ? limit.rlim_cur - pages * PAGE_BYTES : 0;
+}
+
+int area_check_space(uint64_t bytes, uint64_t freed)
+{
+	uint64_t left = addresses_left();
+
+	return left != UINT64_MAX && bytes > (left + freed) / SPACE_PARTS ? -ENOMEM : 0;
 }
 
 /*

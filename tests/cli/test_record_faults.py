@@ -372,8 +372,14 @@ def test_limits_that_leave_no_room(w):
         status, said = under(resource.RLIMIT_FSIZE, 1 << 20, *args)
         assert b"did not start" in said and b"`ulimit -f` leave room" in said, (args, status, said)
     if not is_sanitized():
-        status, said = under(resource.RLIMIT_AS, 155 << 20, "record", "-p", "function_graph", w.prog, "calls", "2")
+        graph = "record", "-p", "function_graph", w.prog, "calls", "2"
+        status, said = under(resource.RLIMIT_DATA, 24 << 20, *graph)
         assert status == 125 and b"no memory for the tracer function_graph" in said and b"ulimit -v" in said, said
+        status, said = under(resource.RLIMIT_AS, 64 << 20, *graph)
+        assert status == 125 and b"did not start" in said and b"`ulimit -v` and" in said, said
+        # the area leaves room for both
+        status, said = under(resource.RLIMIT_AS, 155 << 20, *graph)
+        assert status == 0 and b" 0 lost" in said, (status, said)
 
 
 SIGNALS = r"""

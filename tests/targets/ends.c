@@ -9,7 +9,8 @@
  *	end when the input does), headless (the same in another thread, when main's has ended),
  *	instances (exec as `return`, with two instances of which `full` has 500 calls),
  *	limited PATH (files may have no byte from now on: say `ready`, and when the input ends,
- *	take a snapshot into PATH, warn, and return)
+ *	take a snapshot into PATH, warn, and return), fork_later (say `ready`, and when the
+ *	input ends, as fork)
  */
 #include <errno.h>
 #include <pthread.h>
@@ -42,7 +43,7 @@ static void *late(void *arg)
 	return arg;
 }
 
-static NOTRACE void *hold(void *arg)
+static NOTRACE void await_end(void)
 {
 	char c;
 
@@ -50,6 +51,11 @@ static NOTRACE void *hold(void *arg)
 	fflush(stdout);
 	while (read(0, &c, 1) == 1)
 		;
+}
+
+static NOTRACE void *hold(void *arg)
+{
+	await_end();
 	_exit(0);
 	return arg;
 }
@@ -57,14 +63,10 @@ static NOTRACE void *hold(void *arg)
 static NOTRACE int limited(const char *path)
 {
 	const struct rlimit none = {0, 0};
-	char c;
 
 	if (!path || setrlimit(RLIMIT_FSIZE, &none))
 		return 1;
-	puts("ready");
-	fflush(stdout);
-	while (read(0, &c, 1) == 1)
-		;
+	await_end();
 	printf("snapshot %s\n", vestige_snapshot(path) ? strerror(errno) : "ok");
 	vestige_warn_on(path[0]);
 	return 0;
@@ -101,7 +103,9 @@ int main(int argc, char **argv)
 	COUNTED;
 	for (i = 0; i < 1000; i++)
 		work(i);
-	if (!strcmp(how, "fork")) {
+	if (!strcmp(how, "fork_later"))
+		await_end();
+	if (!strcmp(how, "fork") || !strcmp(how, "fork_later")) {
 		pid_t pid = fork();
 
 		if (!pid)
