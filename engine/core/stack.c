@@ -40,9 +40,11 @@ void stack_register(stack_walk *walk, int (*prepare)(void))
 
 int stack_prepare(void)
 {
-	if (!load_acquire(&prepared) && prepare_walker && !prepare_walker())
+	int err = load_acquire(&prepared) ? 0 : prepare_walker ? prepare_walker() : -ENOSYS;
+
+	if (!err)
 		store_release(&prepared, 1);
-	return load_acquire(&prepared) ? 0 : -ENOSYS;
+	return err;
 }
 
 int stack_start(void)

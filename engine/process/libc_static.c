@@ -44,6 +44,7 @@ _Unwind_Reason_Code __real__Unwind_Backtrace(_Unwind_Trace_Fn, void *) WEAK;
 extern void *__libc_stack_end WEAK;
 _Unwind_Ptr _Unwind_GetIP(struct _Unwind_Context *) WEAK;
 _Unwind_Word _Unwind_GetCFA(struct _Unwind_Context *) WEAK;
+const void *_Unwind_Find_FDE(void *, void *) WEAK; /* of libgcc, in none of its headers */
 
 /* Symbols of the linker; scripts/one-object puts the engine's code into this section. */
 extern const char __start_vestige_text[] __attribute__((visibility("hidden")));
@@ -83,6 +84,7 @@ void *libc_symbol(const char *name)
 		{"__libc_stack_end", &__libc_stack_end},
 		{"_Unwind_GetIP", (const void *)_Unwind_GetIP},
 		{"_Unwind_GetCFA", (const void *)_Unwind_GetCFA},
+		{"_Unwind_Find_FDE", (const void *)_Unwind_Find_FDE},
 	};
 
 	return find(names, ARRAY_SIZE(names), name);

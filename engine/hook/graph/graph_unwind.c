@@ -156,11 +156,29 @@ static int stop(void *arg, uint64_t ip, uint64_t sp)
 	return 1;
 }
 
-/* A C program has no unwinder until libc loads one for backtrace(). */
+/*
+ * Does libgcc know the tables of this code? It aborts if not. A static program has no table of its
+ * tables (PT_GNU_EH_FRAME) as a rule: its first constructor tells libgcc, after the engine's start.
+ */
+static int has_tables(void)
+{
+	typedef const void *find_fn(void *pc, void *bases);
+	find_fn *find = libc_is_static ? (find_fn *)libc_symbol("_Unwind_Find_FDE") : NULL;
+	void *bases[3];
+
+	return !find || find((void *)(uintptr_t)has_tables, bases);
+}
+
+/*
+ * A C program has no unwinder until libc loads one for backtrace(). Return: 0; -ENOSYS: there is
+ * none; -EAGAIN: not before the program's constructors.
+ */
 static int prepare_walk(void)
 {
 	void *one[1];
 
+	if (!has_tables())
+		return -EAGAIN;
 	if (!can_walk())
 		find_unwinder();
 	if (!can_walk() && real_backtrace) {
