@@ -40,11 +40,9 @@ void stack_register(stack_walk *walk, int (*prepare)(void))
 
 int stack_prepare(void)
 {
-	int err = load_acquire(&prepared) ? 0 : prepare_walker ? prepare_walker() : -ENOSYS;
-
-	if (!err)
+	if (!load_acquire(&prepared) && prepare_walker && !prepare_walker())
 		store_release(&prepared, 1);
-	return err;
+	return load_acquire(&prepared) ? 0 : -ENOSYS;
 }
 
 int stack_start(void)

@@ -23,7 +23,7 @@ void stack_register(stack_walk *walk, int (*prepare)(void));
 
 /*
  * stack_prepare() - prepare walks, which may load an object: not under the tree lock, nor in a
- * hook. Return: 0; -ENOSYS: this program has no unwinder; -EAGAIN: not before its constructors.
+ * hook. Return: 0; -ENOSYS: this program has no unwinder.
  */
 int stack_prepare(void);
 

@@ -31,13 +31,10 @@ struct options {
 /* The stamps of a trace.dat: --date, --ts-offset. */
 static int move_stamps(struct reader *r, const struct options *opt)
 {
-	if (opt->date && (!r->ts_is_ns || !r->realtime_offset_ns))
+	if (opt->date && !reader_has_date(r))
 		return fail(EINVAL, "--date: the clock %s of this recording has no time of day",
 			    r->clock);
-	if (opt->date)
-		r->date_us = r->realtime_offset_ns / 1000;
-	if (opt->ts_offset_ns)
-		r->ts_offset_ns = opt->ts_offset_ns;
+	reader_move_stamps(r, opt->date, opt->ts_offset_ns);
 	return 0;
 }
 
@@ -184,7 +181,7 @@ static int check_format(const struct command *c, const struct options *opt)
 {
 	if (opt->view.srcline)
 		return options_wrong(c, "--srcline: no format has lines of the source");
-	if (strncmp(opt->to->name, "dat", 3) != 0 && (opt->plain || opt->date || opt->ts_offset_ns))
+	if (!opt->to->is_dat && (opt->plain || opt->date || opt->ts_offset_ns))
 		return options_wrong(c, "%s goes with the formats dat and dat6",
 				     opt->plain	 ? "--no-native"
 				     : opt->date ? "--date"

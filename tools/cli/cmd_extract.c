@@ -49,13 +49,13 @@ static int set_date(const struct extract *x)
 {
 	struct reader *r = x->readers[0];
 
-	if (!r->ts_is_ns || !r->realtime_offset_ns)
+	if (!reader_has_date(r))
 		return fail(
 			EINVAL,
 			"--date: the clock %s has no time of day: `vestige set trace_clock mono`, "
 			"and record again",
 			r->clock);
-	r->date_us = r->realtime_offset_ns / 1000;
+	reader_move_stamps(r, true, 0);
 	return 0;
 }
 

@@ -49,6 +49,7 @@ struct exporter {
 	 * @path: replaced when the new file is complete. Return: 0 or -errno with fail() set.
 	 */
 	int (*write)(const char *path, struct reader *r, const struct export_options *opt);
+	bool is_dat;	/* a trace.dat: `plain` and the reader's moved stamps are for it */
 	bool splits;	/* supports part_bytes */
 	bool is_folder; /* @path is a new folder: it must not exist, or must be empty */
 };

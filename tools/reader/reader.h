@@ -341,6 +341,23 @@ static inline int reader_read(struct reader *r, unsigned int cpu, struct record 
 	return err ? err : r->ops->read(r, cpu, out, max);
 }
 
+/* Does the clock of its stamps have a time of day? */
+static inline bool reader_has_date(const struct reader *r)
+{
+	return r->ts_is_ns && r->realtime_offset_ns;
+}
+
+/*
+ * reader_move_stamps() - move the stamps that a trace.dat of @r gets. @date: to the time of day,
+ * see reader_has_date(). @offset_ns: later by that.
+ */
+static inline void reader_move_stamps(struct reader *r, bool date, int64_t offset_ns)
+{
+	if (date)
+		r->date_us = r->realtime_offset_ns / 1000;
+	r->ts_offset_ns = offset_ns;
+}
+
 /* How many records were lost after the last one, of all CPUs. */
 static inline uint64_t reader_lost_at_end(const struct reader *r)
 {
