@@ -195,19 +195,17 @@ static uint64_t bytes_of(const struct extract *x, const char *name)
 	uint64_t sum = 0;
 
 	for (uint32_t cpu = 0; cpu < x->nr_cpus; cpu++) {
+		struct reader_cpu_stats stats = {0};
 		struct target_text text;
-		const char *at;
 		char file[64];
 
 		snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu);
 		if (of_instance(name, file, &text))
 			continue;
-		at = strstr(text.at, "\nbytes: ");
-		/* the end of a page may be free, and the first and the last one are not full */
-		if (at)
-			sum += strtoull(at + strlen("\nbytes: "), NULL, 10) / 7 * 8 +
-			       UINT64_C(3) * x->page_bytes;
+		kernel_meta_stats(text.at, &stats);
 		free(text.at);
+		/* the end of a page may be free, and the first and the last one are not full */
+		sum += stats.bytes / 7 * 8 + UINT64_C(3) * x->page_bytes;
 	}
 	return sum;
 }
