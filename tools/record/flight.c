@@ -179,14 +179,8 @@ static int start_one(struct flight *fl, struct target *t)
 		err = set_number(fl, t, "buffer_size_kb", fl->opt.buffer_kb);
 	if (!err)
 		err = borrowed_set(fl->borrowed, t, "options/overwrite", "1");
-	if (!err)
-		err = set_patterns(fl, t, 'l', "set_ftrace_filter");
-	if (!err)
-		err = set_patterns(fl, t, 'n', "set_ftrace_notrace");
-	if (!err)
-		err = set_patterns(fl, t, 'g', "set_graph_function");
-	if (!err)
-		err = set_patterns(fl, t, 'G', "set_graph_notrace");
+	for (size_t i = 0; i < RECORD_NR_LISTS && !err; i++)
+		err = set_patterns(fl, t, record_lists[i].kind, record_lists[i].name);
 	if (!err)
 		err = set_number(fl, t, "max_graph_depth", fl->opt.graph_depth);
 	if (!err)
@@ -464,11 +458,34 @@ static bool any_lives(const struct flight *fl)
 	return false;
 }
 
+/* The bytes of the output's path before its suffix. */
+static size_t stem_bytes(const char *out)
+{
+	const char *dot = strrchr(out, '.');
+
+	return dot && !strchr(dot, '/') ? (size_t)(dot - out) : strlen(out);
+}
+
+/* The bytes of the folder in the output's path, with its last slash; 0: it is the current one. */
+static size_t folder_bytes(const char *out)
+{
+	const char *slash = strrchr(out, '/');
+
+	return slash ? (size_t)(slash - out) + 1 : 0;
+}
+
+static void folder_of(const char *out, char folder[PATH_MAX])
+{
+	size_t n = folder_bytes(out);
+
+	snprintf(folder, PATH_MAX, "%.*s", n ? (int)n : 1, n ? out : ".");
+}
+
 static void file_name(const struct flight *fl, unsigned int n, unsigned int i, char *to,
 		      size_t bytes)
 {
-	const char *out = fl->opt.output, *dot = strrchr(out, '.');
-	int stem = dot && !strchr(dot, '/') ? (int)(dot - out) : (int)strlen(out);
+	const char *out = fl->opt.output;
+	int stem = (int)stem_bytes(out);
 
 	if (fl->nr == 1)
 		snprintf(to, bytes, "%.*s-%u%s", stem, out, n, out + stem);
@@ -482,16 +499,14 @@ static void file_name(const struct flight *fl, unsigned int n, unsigned int i, c
  */
 static unsigned int last_number(const char *out)
 {
-	const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
-	const char *dot = strrchr(name, '.');
-	size_t stem = dot ? (size_t)(dot - name) : strlen(name);
+	const char *name = out + folder_bytes(out);
+	size_t stem = stem_bytes(name);
 	char folder[PATH_MAX];
 	unsigned long last = 0;
 	struct dirent *e;
 	DIR *d;
 
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - out) + 1 : 1,
-		 slash ? out : ".");
+	folder_of(out, folder);
 	d = opendir(folder);
 	while (d && (e = readdir(d))) {
 		char *end;
@@ -539,9 +554,7 @@ static int save_one(struct flight *fl, unsigned int i, uint64_t at, const char *
 	if (!err && kernel)
 		err = reader_cut(eo.kernel, from, at + fl->f->after_ns, &eo.kernel);
 	if (!err) {
-		r->ts_offset_ns = fl->opt.ts_offset_ns;
-		if (fl->opt.date)
-			r->date_us = r->realtime_offset_ns / 1000;
+		reader_move_stamps(r, fl->opt.date, fl->opt.ts_offset_ns);
 		err = exporters->write(path, r, &eo);
 	}
 	reader_close(eo.kernel);
@@ -634,11 +647,9 @@ static int fly(struct flight *fl)
  */
 static int check_folder(const char *output)
 {
-	const char *slash = strrchr(output, '/');
 	char folder[PATH_MAX];
 
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - output) + 1 : 1,
-		 slash ? output : ".");
+	folder_of(output, folder);
 	return access(folder, W_OK | X_OK)
 		       ? fail_errno(errno, "no file can be made in %s: say with -o where", folder)
 		       : 0;

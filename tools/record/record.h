@@ -69,6 +69,10 @@ struct record_param {
 #define RECORD_NR_PARAMS 5
 extern const struct record_param record_params[RECORD_NR_PARAMS];
 
+/* The control file that takes the patterns of a kind: functions, of a process that runs. */
+#define RECORD_NR_LISTS 4
+extern const struct record_param record_lists[RECORD_NR_LISTS];
+
 /*
  * record() - run opt->argv and record it, or record the processes opt->pids until a signal or their
  * end. To be called once in a process. Return: the exit status: the program's; 0 for processes; or

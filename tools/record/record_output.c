@@ -44,14 +44,19 @@ static int name_spool(struct record_run *run, const char *output, unsigned int i
 	return 0;
 }
 
-/* Has an earlier recorder left this spool's half with the kernel's records? */
-static bool has_kernel_half(const char *spool)
+/*
+ * Create the spool that has been named. Return: 0, or -errno with fail() set; -EEXIST: it is there,
+ * or its half with the kernel's records.
+ */
+static int create_spool(struct record_run *run, const char *cmdline)
 {
-	char path[PATH_MAX + sizeof(KERNEL_HALF)];
+	char half[PATH_MAX + sizeof(KERNEL_HALF)];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s" KERNEL_HALF, spool);
-	return !lstat(path, &st);
+	snprintf(half, sizeof(half), "%s" KERNEL_HALF, run->spool_path);
+	if (!lstat(half, &st))
+		return fail_errno(EEXIST, "cannot create %s", half);
+	return spool_create(run->spool_path, cmdline, run->opt.max_kb, &run->spool);
 }
 
 /*
@@ -60,34 +65,27 @@ static bool has_kernel_half(const char *spool)
  */
 int record_spool(struct record_run *run, const char *cmdline)
 {
+	const char *output = run->opt.output;
 	char *target = NULL;
 	struct stat st;
-	int err;
+	int err = -EEXIST, named = 0;
 
-	if (!stat(run->opt.output, &st) && !S_ISREG(st.st_mode))
-		return fail(EINVAL, "%s is not a regular file: name another one with -o",
-			    run->opt.output);
-	if (!lstat(run->opt.output, &st) && S_ISLNK(st.st_mode)) {
-		target = realpath(run->opt.output, NULL);
+	if (!stat(output, &st) && !S_ISREG(st.st_mode))
+		return fail(EINVAL, "%s is not a regular file: name another one with -o", output);
+	if (!lstat(output, &st) && S_ISLNK(st.st_mode)) {
+		target = realpath(output, NULL);
 		if (!target)
-			return fail_errno(errno, "cannot follow the link %s", run->opt.output);
+			return fail_errno(errno, "cannot follow the link %s", output);
 	}
-	for (unsigned int i = 1;; i++) {
-		err = name_spool(run, target ? target : run->opt.output, i);
-		if (err)
-			break;
-		if (i < MAX_SPOOLS && has_kernel_half(run->spool_path))
-			continue;
-		err = spool_create(run->spool_path, cmdline, run->opt.max_kb, &run->spool);
-		if (err && (err != -EEXIST || i == MAX_SPOOLS))
-			err = fail(EIO, "%s (say with -o where %s may be written)", fail_text(),
-				   run->opt.output);
-		else if (err)
-			continue;
-		break;
+	for (unsigned int i = 1; i <= MAX_SPOOLS && !named && err == -EEXIST; i++) {
+		named = name_spool(run, target ? target : output, i);
+		if (!named)
+			err = create_spool(run, cmdline);
 	}
 	free(target);
-	return err;
+	if (named)
+		return named;
+	return err ? fail(EIO, "%s (say with -o where %s may be written)", fail_text(), output) : 0;
 }
 
 static void live_turn(void *arg, uint64_t spool_bytes, uint64_t stamp)
@@ -393,9 +391,7 @@ void record_output(struct record_run *run)
 	err = run->opt.native ? reader_open_spool_tables(run->spool_path, &r)
 			      : reader_open_spool(run->spool_path, &r);
 	if (!err)
-		r->ts_offset_ns = run->opt.ts_offset_ns;
-	if (!err && run->opt.date)
-		r->date_us = r->realtime_offset_ns / 1000;
+		reader_move_stamps(r, run->opt.date, run->opt.ts_offset_ns);
 	/* the spool needs no object from then on */
 	if (!err && spool_put_symbols(run->spool, r->symbols))
 		note("%s: the symbols are read from the program when it is shown", fail_text());

@@ -47,15 +47,10 @@ static struct recorder_process processes[RECORD_MAX_PIDS];
 static struct changes changes[RECORD_MAX_PIDS];
 static struct libcalls libcalls[RECORD_MAX_PIDS];
 
-/* The files that take the patterns of -l, -n, -g and --graph-notrace. */
-static const struct {
-	char kind;
-	const char *file;
-} lists[] = {{'l', "set_ftrace_filter"},
-	     {'n', "set_ftrace_notrace"},
-	     {'g', "set_graph_function"},
-	     {'G', "set_graph_notrace"}};
-#define NR_LISTS (sizeof(lists) / sizeof(*lists))
+const struct record_param record_lists[RECORD_NR_LISTS] = {{'l', "set_ftrace_filter"},
+							   {'n', "set_ftrace_notrace"},
+							   {'g', "set_graph_function"},
+							   {'G', "set_graph_notrace"}};
 
 static int open_pid(int pid, struct target **t)
 {
@@ -93,15 +88,15 @@ static int check_free(struct target *t, const struct record_options *opt)
 			    "process %s records events already: `vestige extract -P %s` writes "
 			    "them, `vestige set -P %s set_event ''` ends that",
 			    t->name, t->name, t->name);
-	for (size_t i = 0; i < NR_LISTS && !err; i++) {
-		if (!has_kind(opt, lists[i].kind))
+	for (size_t i = 0; i < RECORD_NR_LISTS && !err; i++) {
+		if (!has_kind(opt, record_lists[i].kind))
 			continue;
-		err = target_first_line(t, lists[i].file, line, sizeof(line));
+		err = target_first_line(t, record_lists[i].name, line, sizeof(line));
 		if (!err && line[0] && strncmp(line, "####", 4) != 0)
 			return fail(EBUSY,
 				    "process %s has a filter in %s already: `vestige set -P %s %s "
 				    "''` clears it",
-				    t->name, lists[i].file, t->name, lists[i].file);
+				    t->name, record_lists[i].name, t->name, record_lists[i].name);
 	}
 	return err ? err : event_rules_check(t, opt->rules, opt->nr_rules);
 }
@@ -304,8 +299,8 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 
 	if (!err)
 		err = change(c, t, "options/guard", "1");
-	for (size_t i = 0; i < NR_LISTS && !err; i++)
-		err = write_list(t, opt, lists[i].kind, lists[i].file);
+	for (size_t i = 0; i < RECORD_NR_LISTS && !err; i++)
+		err = write_list(t, opt, record_lists[i].kind, record_lists[i].name);
 	if (!err && opt->graph_depth)
 		err = change_number(c, t, "max_graph_depth", opt->graph_depth);
 	if (!err && opt->thresh_us)
@@ -341,9 +336,9 @@ static void restore(const struct changes *c, struct target *t, const struct reco
 	for (size_t i = 0; i < l->nr; i++)
 		target_write(t, "dynamic_events", l->undo[i], strlen(l->undo[i]), false);
 	event_rules_undo(t, opt->rules, opt->nr_rules);
-	for (size_t i = 0; i < NR_LISTS; i++)
-		if (has_kind(opt, lists[i].kind))
-			target_set(t, lists[i].file, "");
+	for (size_t i = 0; i < RECORD_NR_LISTS; i++)
+		if (has_kind(opt, record_lists[i].kind))
+			target_set(t, record_lists[i].name, "");
 	for (unsigned int i = c->nr; i > 0; i--)
 		target_set(t, c->rows[i - 1].file, c->rows[i - 1].before);
 }
