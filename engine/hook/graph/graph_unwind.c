@@ -169,16 +169,13 @@ static int has_tables(void)
 	return !find || find((void *)(uintptr_t)has_tables, bases);
 }
 
-/*
- * A C program has no unwinder until libc loads one for backtrace(). Return: 0; -ENOSYS: there is
- * none; -EAGAIN: not before the program's constructors.
- */
+/* A C program has no unwinder until libc loads one for backtrace(). */
 static int prepare_walk(void)
 {
 	void *one[1];
 
 	if (!has_tables())
-		return -EAGAIN;
+		return -ENOSYS;
 	if (!can_walk())
 		find_unwinder();
 	if (!can_walk() && real_backtrace) {
