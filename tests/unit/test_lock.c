@@ -107,9 +107,22 @@ static void *wait_a_while(void *arg)
 	return cpu_ns() - before > 50000000 ? arg : NULL;
 }
 
+/* A thread that waits gets the lock when its holder, who waits for 2, has released it. */
+static void let_one_wait(void *(*waits)(void *))
+{
+	pthread_t waiter;
+	void *ret;
+
+	assert_int_equal(pthread_create(&waiter, NULL, waits, &lock), 0);
+	usleep(300000);
+	go_to(2);
+	pthread_join(waiter, &ret);
+	assert_null(ret);
+}
+
 static void who_waits_sleeps(void **state)
 {
-	pthread_t holder, waiter;
+	pthread_t holder;
 	void *ret;
 
 	(void)state;
@@ -118,11 +131,7 @@ static void who_waits_sleeps(void **state)
 	wait_for(1);
 	assert_int_equal(lock_take_within(&lock, 0), -ETIMEDOUT);
 	assert_int_equal(lock_take_within(&lock, 10000000), -ETIMEDOUT);
-	assert_int_equal(pthread_create(&waiter, NULL, wait_a_while, &lock), 0);
-	usleep(300000);
-	go_to(2);
-	pthread_join(waiter, &ret);
-	assert_null(ret);
+	let_one_wait(wait_a_while);
 	pthread_join(holder, &ret);
 	assert_null(ret);
 	assert_int_equal(lock.word, 0);
@@ -151,7 +160,7 @@ static void *wait_free(void *arg)
 
 static void an_owner_without_system_calls_lets_go(void **state)
 {
-	pthread_t holder, waiter;
+	pthread_t holder;
 	void *ret;
 
 	(void)state;
@@ -162,11 +171,7 @@ static void an_owner_without_system_calls_lets_go(void **state)
 	assert_int_equal(pthread_create(&holder, NULL, hold_and_be_forbidden, &lock), 0);
 	wait_for(1);
 	assert_int_equal(lock_take_within(&lock, 50000000), -ETIMEDOUT);
-	assert_int_equal(pthread_create(&waiter, NULL, wait_free, &lock), 0);
-	usleep(300000);
-	go_to(2);
-	pthread_join(waiter, &ret);
-	assert_null(ret);
+	let_one_wait(wait_free);
 	go_to(3);
 	pthread_join(holder, &ret);
 	assert_null(ret);
