@@ -229,8 +229,8 @@ def test_a_daemon(w):
     w.run("clean")
 
 
-# Its child, which libc's fork() did not make, executes argv[2] when the parent is gone: after
-# argv[1] milliseconds.
+# Its child, which libc's fork() did not make, executes argv[2] after argv[1] milliseconds. The
+# parent ends after argv[3], or at once.
 LATE = r"""
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -239,8 +239,11 @@ LATE = r"""
 #include <unistd.h>
 int main(int argc, char **argv)
 {
-	if (syscall(SYS_fork))
+	if (syscall(SYS_fork)) {
+		if (argc > 3)
+			usleep(1000 * atoi(argv[3]));
 		return 0;
+	}
 	setsid();
 	usleep(1000 * atoi(argv[1]));
 	execl(argv[2], argv[2], "first", NULL);
@@ -279,11 +282,13 @@ int main(int argc, char **argv)
 
 
 def test_a_child_that_executes(w):
-    """In the middle of execve() a process has no environment that shows whose child it is."""
+    """In the middle of execve() a process has no environment that shows whose child it is. With
+    many variables the kernel notes them long after the arguments."""
     w.compile("late", LATE)
     w.compile("again", AGAIN, "-static")
-    for _ in range(10):
-        with Beside(w, BIN, "record", "-q", "-p", "function", "-o", "d.dat", "./late", 0, "./again", stderr=subprocess.PIPE) as r:
+    many = dict(w.env, **{f"V{i}": "" for i in range(60000)})
+    for env, parent in [(w.env, 0)] * 3 + [(many, 30)] * 6:
+        with Beside(w, BIN, "record", "-q", "-p", "function", "-o", "d.dat", "./late", 0, "./again", parent, stderr=subprocess.PIPE, env=env) as r:
             pid = int(r.p.stdout.readline())
             try:
                 assert r.p.wait() == 0

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATE = 3, PARENT = 4, THREADS = 20, START = 22, CPU = 39 };
+enum { STATE = 3, PARENT = 4, THREADS = 20, START = 22, CODE = 26, CPU = 39 };
 
 static const struct {
 	const char *name;
@@ -61,6 +61,8 @@ bool proc_stat_at(int fd, struct proc_stat *s)
 			s->threads = atol(at);
 		else if (field == START)
 			s->start = strtoull(at, NULL, 10);
+		else if (field == CODE)
+			s->has_code = strtoull(at, NULL, 10) != 0;
 		else if (field == CPU)
 			s->cpu = atoi(at);
 	}

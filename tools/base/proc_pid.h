@@ -19,6 +19,7 @@ struct proc_stat {
 	long threads;
 	unsigned long long start; /* field 22, in ticks since the machine's start */
 	int cpu;		  /* where it ran last */
+	bool has_code;		  /* field 26: false in execve(), and of a thread of the kernel */
 };
 
 /* Returns a descriptor of /proc/PID/stat for proc_stat_at(), or -1 with errno. */

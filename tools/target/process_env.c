@@ -11,7 +11,7 @@
 
 #include "tools/base/proc_pid.h"
 
-#define LOOKS	    20 /* until environment and command line are of one moment */
+#define LOOKS	    20 /* until environment and code are of one moment */
 #define FIRST_BYTES 65536u
 #define MOST_BYTES  (64u << 20)
 
@@ -82,20 +82,24 @@ char *process_env(int pid, const char *name)
 	return copy;
 }
 
-/* Is a file of /proc/PID empty? */
-static bool is_empty(int pid, const char *file)
+/*
+ * In execve() a program gets its memory first, then its arguments, then its environment. The kernel
+ * notes the place of its code last (fs/binfmt_elf.c). So where the environment is empty that place
+ * tells apart a program that has none.
+ */
+static enum process_env_state without_environment(int pid)
 {
-	size_t bytes = 0;
-	char *text = snapshot(pid, file, &bytes);
-	bool empty = text && !bytes;
+	struct proc_status status;
+	struct proc_stat stat;
 
-	free(text);
-	return empty;
+	if (!proc_stat(pid, &stat) || proc_status(pid, &status) || !status.has_memory)
+		return PROCESS_ENV_NONE;
+	return stat.has_code ? PROCESS_ENV_OTHER : PROCESS_ENV_EXECUTES;
 }
 
 enum process_env_state process_env_is(int pid, const char *name, const char *value)
 {
-	struct proc_status s;
+	enum process_env_state state = PROCESS_ENV_OTHER;
 
 	for (int i = 0; i < LOOKS; i++) {
 		size_t bytes = 0;
@@ -108,10 +112,10 @@ enum process_env_state process_env_is(int pid, const char *name, const char *val
 			return PROCESS_ENV_NONE;
 		if (bytes)
 			return same ? PROCESS_ENV_SAME : PROCESS_ENV_OTHER;
-		if (is_empty(pid, "cmdline"))
-			return proc_status(pid, &s) || !s.has_memory ? PROCESS_ENV_NONE
-								     : PROCESS_ENV_EXECUTES;
+		state = without_environment(pid);
+		if (state != PROCESS_ENV_OTHER)
+			return state;
 		/* it has executed between the two, or it has no environment: then it stays so */
 	}
-	return PROCESS_ENV_OTHER;
+	return state;
 }

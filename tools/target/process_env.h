@@ -16,7 +16,7 @@ char *process_env(int pid, const char *name);
 
 enum process_env_state {
 	PROCESS_ENV_NONE,     /* the process has ended, is the kernel's, or may not be read */
-	PROCESS_ENV_EXECUTES, /* in the middle of execve(): neither environment nor command line */
+	PROCESS_ENV_EXECUTES, /* in the middle of execve(): it has no environment yet */
 	PROCESS_ENV_OTHER,
 	PROCESS_ENV_SAME,
 };
