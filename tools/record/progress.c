@@ -34,12 +34,14 @@ static bool take_signals(const struct progress *p)
 static void draw(struct progress *p)
 {
 	uint64_t done = atomic_load(&p->done), total = atomic_load(&p->total);
-	uint64_t now = time_ns(CLOCK_MONOTONIC);
+	uint64_t now = time_ns(CLOCK_MONOTONIC), percent = done < total ? 100 * done / total : 0;
 
 	if (done && !p->first_ns) {
 		p->first_ns = now;
 		p->first = done;
 	}
+	/* more work may be found while it is done */
+	p->percent = percent > p->percent ? percent : p->percent;
 	p->drawn = true;
 	fprintf(stderr, "\r\033[Kvestige: %s: ", p->file);
 	if (atomic_load(&p->stop))
@@ -51,9 +53,9 @@ static void draw(struct progress *p)
 	else if (done >= total)
 		fputs("almost done", stderr);
 	else if (done == p->first)
-		fprintf(stderr, "%" PRIu64 " %%", 100 * done / total);
+		fprintf(stderr, "%" PRIu64 " %%", p->percent);
 	else
-		fprintf(stderr, "%" PRIu64 " %%, %.0f s left", 100 * done / total,
+		fprintf(stderr, "%" PRIu64 " %%, %.0f s left", p->percent,
 			(double)(now - p->first_ns) / (double)SECOND_NS * (double)(total - done) /
 					(double)(done - p->first) +
 				0.5);

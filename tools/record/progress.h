@@ -41,7 +41,8 @@ struct progress {
 	sigset_t old;
 	uint64_t begun_ns;
 	uint64_t first_ns,
-		first; /* the first report of progress: its time, and the number of events */
+		first;	  /* the first report of progress: its time, and the number of events */
+	uint64_t percent; /* the greatest that was printed: it never falls */
 	_Atomic uint64_t done, total;
 };
 
