@@ -62,6 +62,7 @@ struct dat_reader {
 	size_t nr_buffers, buffers_room;
 	struct dat_buffer *top;		 /* the buffer whose records `head` reads */
 	struct dat_stream *streams;	 /* of `top`; head.nr_cpus */
+	struct job_thread *jobs;	 /* loads windows of all streams; NULL: none does */
 	struct dat_option_data *options; /* only with as_is */
 	size_t nr_options, options_room;
 	struct dat_section_place *sections; /* only with as_is; those that options point to */

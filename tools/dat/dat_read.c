@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/job.h"
 #include "tools/code/prototype.h"
 #include "tools/code/symbols.h"
 #include "tools/dat/dat_cursor.h"
@@ -35,6 +36,7 @@
 #define MAX_OPTIONS  64 /* sections of options in a chain */
 #define SURVEY_BATCH 512u
 #define NR_EVENT_IDS 65536
+#define MAX_AHEAD    64u
 
 static struct dat_reader *of(struct reader *r)
 {
@@ -62,6 +64,7 @@ static void dat_close(struct reader *r)
 		free(b->streams);
 	}
 	free(d->buffers);
+	job_thread_free(d->jobs);
 	while (d->nr_options)
 		free(d->options[--d->nr_options].data);
 	free(d->options);
@@ -445,13 +448,33 @@ static int survey(struct dat_reader *d)
 	return ret;
 }
 
+/* Let a second thread load the streams' next windows, but not of many streams: memory. */
+static int load_ahead(struct dat_reader *d)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < d->nr_buffers; i++)
+		nr += d->buffers[i].nr_with_data;
+	if (nr > MAX_AHEAD)
+		return 0;
+	d->jobs = job_thread_new();
+	if (!d->jobs)
+		return dat_no_memory(d);
+	for (size_t i = 0; i < d->nr_buffers; i++)
+		for (uint32_t cpu = 0; d->buffers[i].streams && cpu < d->buffers[i].nr_cpus; cpu++)
+			d->buffers[i].streams[cpu].jobs = d->jobs;
+	return 0;
+}
+
 static int finish(struct dat_reader *d)
 {
 	struct reader_cpu_stats *stats;
 	unsigned int cpu;
 	int ret;
 
-	ret = choose_top(d);
+	ret = load_ahead(d);
+	if (!ret)
+		ret = choose_top(d);
 	if (ret)
 		return ret;
 	d->head.nr_cpus_online = d->head.nr_cpus;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_stream.h. In memory is one chunk (of a compressed file, at most CHUNK_MAX) or one window
- * of sub-buffers, for a file of any size.
+ * See dat_stream.h. In memory are two chunks (of a compressed file, at most CHUNK_MAX each) or two
+ * windows of sub-buffers, for a file of any size. The second one is loaded by another thread.
  *
  * If a sub-buffer is damaged, the rest of it is skipped, and the next record has
  * RECORD_LOST_UNKNOWN. If a chunk cannot be unpacked, the stream ends with an error, since the
@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/load_number.h"
 #include "tools/base/read_at.h"
 #include "tools/dat/dat_cursor.h"
 #include "tools/dat/dat_format.h"
@@ -23,6 +24,7 @@
 
 #define CHUNK_MAX    (64u << 20)
 #define WINDOW_BYTES (256u << 10)
+#define FIRST_AHEAD  4u /* windows that are loaded before the other thread is worth its start */
 
 void dat_stream_init(struct dat_stream *s, const struct dat_layout *layout, unsigned int cpu,
 		     uint64_t start, uint64_t bytes)
@@ -33,9 +35,15 @@ void dat_stream_init(struct dat_stream *s, const struct dat_layout *layout, unsi
 
 void dat_stream_reset(struct dat_stream *s)
 {
-	free(s->buf);
+	struct job_thread *jobs = s->jobs;
+
+	if (job_is_begun(&s->load))
+		job_finish(jobs, &s->load);
+	free(s->now.buf);
+	free(s->next.buf);
 	free(s->packed);
 	dat_stream_init(s, s->layout, s->cpu, s->start, s->end - s->start);
+	s->jobs = jobs;
 }
 
 static int damaged(const struct dat_stream *s, const char *what)
@@ -78,14 +86,14 @@ static int load_window(struct dat_stream *s)
 		n = (size_t)(left / page * page);
 	if (!n)
 		return 0;
-	ret = grow(&s->buf, &s->buf_room, n);
+	ret = grow(&s->next.buf, &s->next.room, n);
 	if (ret)
 		return ret;
-	ret = read_at(s->layout->fd, s->buf, n, s->pos);
+	ret = read_at(s->layout->fd, s->next.buf, n, s->pos);
 	if (ret)
 		return unreadable(s, ret);
 	s->pos += n;
-	s->buf_bytes = n;
+	s->next.bytes = n;
 	return 1;
 }
 
@@ -174,31 +182,57 @@ static int load_chunk(struct dat_stream *s)
 		return unreadable(s, ret);
 	if (!cursor_zstd_agrees(s->packed, sizes[0], sizes[1]))
 		return damaged(s, "a chunk whose size is not what its head says");
-	ret = grow(&s->buf, &s->buf_room, sizes[1]);
+	ret = grow(&s->next.buf, &s->next.room, sizes[1]);
 	if (ret)
 		return ret;
-	n = ZSTD_decompress(s->buf, sizes[1], s->packed, sizes[0]);
+	n = ZSTD_decompress(s->next.buf, sizes[1], s->packed, sizes[0]);
 	if (ZSTD_isError(n) || n != sizes[1])
 		return damaged(s, "a chunk that does not decompress");
 	s->pos += sizeof(sizes) + sizes[0];
 	s->chunks_left--;
-	s->buf_bytes = n;
+	s->next.bytes = n;
 	return 1;
+}
+
+/* Load s->next. Return: 1, 0 at the end, -errno with fail() set. */
+static int load(void *arg)
+{
+	struct dat_stream *s = arg;
+
+	return s->layout->compressed ? load_chunk(s) : load_window(s);
+}
+
+/* Make the next window the current one, and begin to load the one behind it. Return: as load(). */
+static int advance(struct dat_stream *s)
+{
+	struct dat_window spare = s->now;
+	int ret;
+
+	s->data = NULL;
+	s->buf_pos = s->now.bytes = 0;
+	ret = job_is_begun(&s->load) ? job_finish(s->jobs, &s->load) : load(s);
+	if (ret <= 0)
+		return ret;
+	s->now = s->next;
+	s->next = spare;
+	if (s->jobs && ++s->nr_loaded >= FIRST_AHEAD) {
+		s->load.run = load;
+		s->load.arg = s;
+		job_begin(s->jobs, &s->load);
+	}
+	return ret;
 }
 
 /* A number of @bytes, 8 at most, of the file. */
 static uint64_t number(const struct dat_layout *l, const unsigned char *at, uint32_t bytes)
 {
-	uint64_t v = 0;
-
-	memcpy(&v, at, bytes);
-	return l->swap ? __builtin_bswap64(v) >> (64 - 8 * bytes) : v;
+	return load_number(at, bytes, l->swap);
 }
 
 static void page_begin(struct dat_stream *s)
 {
 	const struct dat_layout *l = s->layout;
-	unsigned char *page = s->buf + s->buf_pos;
+	unsigned char *page = s->now.buf + s->buf_pos;
 	uint64_t commit, room = l->page_bytes - l->head_bytes, missed;
 
 	s->page_ts = s->ts = number(l, page, 8);
@@ -226,12 +260,9 @@ static void page_begin(struct dat_stream *s)
 static uint64_t field(const struct dat_layout *l, const unsigned char *data, uint32_t bytes,
 		      struct dat_field f)
 {
-	uint64_t v = 0;
-
-	if (!f.bytes || f.bytes > sizeof(v) || (uint32_t)f.offset + f.bytes > bytes)
+	if (f.bytes > sizeof(uint64_t) || (uint32_t)f.offset + f.bytes > bytes)
 		return 0;
-	memcpy(&v, data + f.offset, f.bytes);
-	return l->swap ? __builtin_bswap64(v) >> (64 - 8 * f.bytes) : v;
+	return load_number(data + f.offset, f.bytes, l->swap);
 }
 
 static uint64_t stamp_span(const struct dat_layout *l, uint64_t ts)
@@ -421,12 +452,10 @@ int dat_stream_read(struct dat_stream *s, struct record *out, unsigned int max)
 			return (int)n;
 		if (s->data && s->at < s->commit)
 			continue;
-		if (s->buf_pos == s->buf_bytes) {
+		if (s->buf_pos == s->now.bytes) {
 			if (n)
 				return (int)n; /* stop here: their data are in the buffer */
-			s->data = NULL;
-			s->buf_pos = s->buf_bytes = 0;
-			ret = s->layout->compressed ? load_chunk(s) : load_window(s);
+			ret = advance(s);
 			if (ret <= 0)
 				return ret;
 		}

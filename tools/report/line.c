@@ -16,91 +16,27 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <traceevent/event-parse.h>
-#include <traceevent/trace-seq.h>
 
 #include "tools/base/control_byte.h"
 #include "tools/base/fail.h"
-#include "tools/code/symbols.h"
 #include "tools/reader/formats.h"
 #include "tools/reader/tasks.h"
-#include "tools/report/line_fast.h"
+#include "tools/report/line_impl.h"
 #include "tools/text/number.h"
 
-#define NR_EVENTS    65536u
 #define ZEROS_BEHIND 512u
 #define NAME_COLUMN  20u
-#define COMM_SLOTS   1024u /* a power of two */
 #define COMPARED     4u
-
-enum body { BODY_TEP, BODY_FAST, BODY_ENTRY, BODY_EXIT, BODY_STACK, BODY_RAW_DATA };
-
-/* A kind of event. */
-struct line_event {
-	struct tep_event *ev;
-	enum body body;
-	char *name; /* ` name: `, padded */
-	unsigned int name_bytes;
-	uint32_t min_bytes; /* of a record that has all its fields */
-	bool dynamic;	    /* some have a length of their own */
-	struct line_fast *fast;
-	unsigned int compared; /* records that were printed both ways */
-	struct dat_field func, depth, calltime, rettime, caller, id, buf;
-};
-
-/* The text at the start of a line: a thread's name and pid. */
-struct comm {
-	int32_t pid;
-	uint8_t bytes, known;
-	char text[42];
-};
-
-struct line {
-	struct dat_reader *d;
-	const struct line_options *opt;
-	struct tep_handle *tep;
-	struct tep_plugin_list *plugins;
-	uint64_t end; /* of all functions */
-	struct trace_seq seq;
-	struct line_event *events[NR_EVENTS];
-	char *copy;
-	size_t room;
-	struct tep_record tr;
-	struct comm comms[COMM_SLOTS];
-	uint64_t seconds; /* of the last time, */
-	char second_text[24];
-	unsigned int second_bytes; /* and as text, with a blank and a point; 0: none yet */
-};
 
 uint64_t line_number(const struct line *l, const void *at, unsigned int bytes)
 {
-	uint64_t v = 0;
-
-	if (!bytes || bytes > 8)
-		return 0;
-	memcpy(&v, at, bytes);
-	return l->d->layout.swap ? __builtin_bswap64(v) >> (64 - 8 * bytes) : v;
-}
-
-static uint64_t field(const struct line *l, const struct record *rec, struct dat_field f)
-{
-	if (!f.bytes || (uint32_t)f.offset + f.bytes > rec->data_bytes)
-		return 0;
-	return line_number(l, (const char *)rec->data + f.offset, f.bytes);
-}
-
-/* The function at an address. The table's last one is where they end. */
-static const struct symbol *function_at(const struct line *l, uint64_t addr)
-{
-	const struct symbol *s = symbols_find(l->d->head.symbols, addr);
-
-	return s && s->addr < l->end ? s : NULL;
+	return bytes > 8 ? 0 : load_number(at, bytes, l->d->layout.swap);
 }
 
 /* A name for libtraceevent, which does not free it. */
 static char *resolve(void *priv, unsigned long long *addr, char **module)
 {
-	const struct symbol *s = function_at(priv, *addr);
+	const struct symbol *s = line_function_at(priv, *addr);
 
 	if (!s)
 		return NULL;
@@ -149,7 +85,7 @@ static int flag_events(struct line *l, const char *const *patterns, int flag)
 int line_new(struct dat_reader *d, const struct line_options *opt, struct line **out)
 {
 	struct line *l = calloc(1, sizeof(*l));
-	bool *wanted = malloc(NR_EVENTS);
+	bool *wanted = malloc(LINE_NR_EVENTS);
 	int ret;
 
 	if (!l || !wanted) {
@@ -157,7 +93,7 @@ int line_new(struct dat_reader *d, const struct line_options *opt, struct line *
 		free(wanted);
 		return dat_no_memory(d);
 	}
-	memset(wanted, true, NR_EVENTS);
+	memset(wanted, true, LINE_NR_EVENTS);
 	l->d = d;
 	l->opt = opt;
 	l->tep = d->head.tep;
@@ -190,7 +126,7 @@ void line_free(struct line *l)
 {
 	if (!l)
 		return;
-	for (unsigned int i = 0; i < NR_EVENTS; i++) {
+	for (unsigned int i = 0; i < LINE_NR_EVENTS; i++) {
 		if (!l->events[i])
 			continue;
 		line_fast_free(l->events[i]->fast);
@@ -245,7 +181,7 @@ static void measure(struct line_event *e)
 
 static const char *function_name(void *arg, uint64_t addr)
 {
-	const struct symbol *s = function_at(arg, addr);
+	const struct symbol *s = line_function_at(arg, addr);
 
 	return s ? s->name : NULL;
 }
@@ -264,6 +200,7 @@ static void choose_body(struct line *l, struct line_event *e)
 	};
 	bool raw = l->opt->raw || e->ev->flags & TEP_EVENT_FL_PRINTRAW;
 
+	e->ends_call = !strcmp(e->ev->name, "funcgraph_exit") && !strcmp(e->ev->system, "ftrace");
 	e->func = field_of(e->ev, "func");
 	e->depth = field_of(e->ev, "depth");
 	e->calltime = field_of(e->ev, "calltime");
@@ -285,7 +222,7 @@ static void choose_body(struct line *l, struct line_event *e)
 	}
 }
 
-static struct line_event *event_new(struct line *l, uint16_t id)
+struct line_event *line_event_new(struct line *l, uint16_t id)
 {
 	struct line_event *e = calloc(1, sizeof(*e));
 	const char *name;
@@ -308,13 +245,6 @@ static struct line_event *event_new(struct line *l, uint16_t id)
 	}
 	l->events[id] = e;
 	return e;
-}
-
-static struct line_event *event_of(struct line *l, const struct record *rec)
-{
-	struct line_event *e = l->events[rec->event];
-
-	return e ? e : event_new(l, rec->event);
 }
 
 struct tep_record *line_tep_record(struct line *l, const struct record *rec)
@@ -364,14 +294,14 @@ static bool fits(const struct line *l, const struct line_event *e, const struct 
 
 bool line_begins_call(struct line *l, const struct record *rec)
 {
-	const struct line_event *e = event_of(l, rec);
+	const struct line_event *e = line_event_of(l, rec);
 
 	return e && e->body == BODY_ENTRY;
 }
 
 bool line_fits(struct line *l, const struct record *rec)
 {
-	const struct line_event *e = event_of(l, rec);
+	const struct line_event *e = line_event_of(l, rec);
 
 	return e && fits(l, e, rec);
 }
@@ -384,22 +314,15 @@ static bool is_stack(const struct line_event *e)
 
 bool line_is_stack(struct line *l, const struct record *rec)
 {
-	const struct line_event *e = event_of(l, rec);
+	const struct line_event *e = line_event_of(l, rec);
 
 	return e && is_stack(e);
-}
-
-static char *put_blanks(char *p, int n)
-{
-	for (; n > 0; n--)
-		*p++ = ' ';
-	return p;
 }
 
 /* The name and pid of a thread; plug-ins learn some names while records are printed. */
 static const struct comm *comm_of(struct line *l, int32_t pid)
 {
-	struct comm *c = &l->comms[((uint32_t)pid * 2654435761u) >> 22 & (COMM_SLOTS - 1)];
+	struct comm *c = &l->comms[((uint32_t)pid * 2654435761u) >> 22 & (LINE_COMM_SLOTS - 1)];
 	int width = l->opt->latency ? 8 : 16;
 	char *p = c->text, *pid_at;
 	const char *name;
@@ -409,7 +332,7 @@ static const struct comm *comm_of(struct line *l, int32_t pid)
 		return c;
 	name = tep_data_comm_from_pid(l->tep, pid);
 	n = strnlen(name, (size_t)width);
-	p = put_blanks(p, width - (int)n);
+	p = line_put_blanks(p, width - (int)n);
 	memcpy(p, name, n);
 	control_clean(p, n, '?');
 	p += n;
@@ -418,7 +341,7 @@ static const struct comm *comm_of(struct line *l, int32_t pid)
 	if (pid < 0)
 		*p++ = '-';
 	p = number_put(p, pid < 0 ? -(uint64_t)(int64_t)pid : (uint64_t)pid);
-	p = put_blanks(p, 5 - (int)(p - pid_at));
+	p = line_put_blanks(p, 5 - (int)(p - pid_at));
 	*p++ = ' ';
 	c->bytes = (uint8_t)(p - c->text);
 	c->pid = pid;
@@ -480,105 +403,6 @@ void line_head(struct line *l, struct out *o, const struct record *rec, uint64_t
 	out_done(o, p);
 }
 
-/* How long a call took, in eleven columns with a mark for long ones, and the bar. */
-static void put_duration(struct out *o, uint64_t ns)
-{
-	static const struct {
-		uint64_t above;
-		char mark;
-	} marks[] = {{1000000000, '$'}, {1000000, '#'}, {100000, '!'}, {10000, '+'}};
-	char *p = out_room(o, 64), *begin;
-	uint64_t us = ns / 1000;
-	char mark = ' ';
-
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && mark == ' '; i++)
-		if (ns > marks[i].above)
-			mark = marks[i].mark;
-	*p++ = mark;
-	*p++ = ' ';
-	begin = p;
-	p = number_put(p, us);
-	if (p - begin < 7) {
-		*p++ = '.';
-		p = number_zeros(p, ns % 1000, 3);
-	}
-	memcpy(p, " us ", 4);
-	p += 4;
-	p = put_blanks(p, 7 - (int)(p - 4 - begin));
-	memcpy(p, "|  ", 3);
-	out_done(o, p + 3);
-}
-
-static void put_depth(struct out *o, uint64_t depth)
-{
-	/* the limit is for damaged records */
-	for (uint64_t i = 0; i < depth && i < 1000; i++)
-		out_write(o, "  ", 2);
-}
-
-static void put_function(struct line *l, struct out *o, uint64_t addr)
-{
-	const struct symbol *s = function_at(l, addr);
-
-	if (s)
-		out_safe(o, s->name, strlen(s->name));
-	else
-		out_printf(o, "%" PRIx64, addr);
-}
-
-/* Whether @next ends the call that @rec begins. */
-static bool is_leaf(struct line *l, const struct line_event *e, const struct record *rec,
-		    const struct record *next)
-{
-	const struct line_event *exit;
-
-	if (!next)
-		return false;
-	exit = event_of(l, next);
-	return exit && exit->ev && !strcmp(exit->ev->name, "funcgraph_exit") &&
-	       !strcmp(exit->ev->system, "ftrace") && next->pid == rec->pid &&
-	       field(l, next, exit->func) == field(l, rec, e->func);
-}
-
-static bool put_entry(struct line *l, struct out *o, const struct line_event *e,
-		      const struct record *rec, const struct record *next)
-{
-	uint64_t depth = field(l, rec, e->depth);
-	bool leaf = is_leaf(l, e, rec, next);
-
-	if (leaf) {
-		const struct line_event *exit = event_of(l, next);
-
-		put_duration(o, field(l, next, exit->rettime) - field(l, next, exit->calltime));
-	} else {
-		out_write(o, "             |  ", 16);
-	}
-	put_depth(o, depth);
-	put_function(l, o, field(l, rec, e->func));
-	if (leaf)
-		out_write(o, "();", 3);
-	else
-		out_write(o, "() {", 4);
-	if (l->opt->depth)
-		out_printf(o, " (%" PRIu64 ")", depth);
-	return leaf;
-}
-
-static void put_exit(struct line *l, struct out *o, const struct line_event *e,
-		     const struct record *rec)
-{
-	put_duration(o, field(l, rec, e->rettime) - field(l, rec, e->calltime));
-	put_depth(o, field(l, rec, e->depth));
-	out_write(o, "}", 1);
-	if (l->opt->tail) {
-		out_text(o, " /* ");
-		put_function(l, o, field(l, rec, e->func));
-		out_text(o, " */");
-	}
-	if (l->opt->depth)
-		out_printf(o, " (%" PRIu64 ")", field(l, rec, e->depth));
-}
-
 static void put_stack(struct line *l, struct out *o, const struct line_event *e,
 		      const struct record *rec)
 {
@@ -592,7 +416,7 @@ static void put_stack(struct line *l, struct out *o, const struct line_event *e,
 
 		if (ip == none || (int)ip == -1)
 			break;
-		s = function_at(l, ip);
+		s = line_function_at(l, ip);
 		out_text(o, "\n=> ");
 		if (s)
 			out_printf(o, "%s (%" PRIx64 ")", s->name, ip);
@@ -604,7 +428,7 @@ static void put_stack(struct line *l, struct out *o, const struct line_event *e,
 static void put_raw_data(struct line *l, struct out *o, const struct line_event *e,
 			 const struct record *rec)
 {
-	out_printf(o, "# %x", (unsigned int)field(l, rec, e->id));
+	out_printf(o, "# %x", (unsigned int)line_field_value(l, rec, e->id));
 	for (uint32_t at = e->buf.offset; at < rec->data_bytes; at++)
 		out_printf(o, " %02x", ((const unsigned char *)rec->data)[at]);
 }
@@ -658,7 +482,7 @@ static void put_compared(struct line *l, struct out *o, struct line_event *e,
 
 bool line_body(struct line *l, struct out *o, const struct record *rec, const struct record *next)
 {
-	struct line_event *e = event_of(l, rec);
+	struct line_event *e = line_event_of(l, rec);
 
 	if (!e) {
 		out_text(o, " out of memory");
@@ -675,9 +499,9 @@ bool line_body(struct line *l, struct out *o, const struct record *rec, const st
 	}
 	switch (e->body) {
 	case BODY_ENTRY:
-		return put_entry(l, o, e, rec, next);
+		return line_graph_entry(l, o, e, rec, next);
 	case BODY_EXIT:
-		put_exit(l, o, e, rec);
+		line_graph_exit(l, o, e, rec);
 		break;
 	case BODY_STACK:
 		put_stack(l, o, e, rec);

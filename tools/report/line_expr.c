@@ -6,6 +6,9 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/load_number.h"
 
 struct tep_format_field *line_field(struct tep_event *ev, const char *name)
 {
@@ -178,7 +181,7 @@ uint64_t line_expr_value(const struct line_expr *e, const unsigned char *data, b
 	uint64_t l, r;
 
 	if (e->kind == EXPR_FIELD)
-		return line_number(data + e->offset, e->bytes, swap);
+		return load_number(data + e->offset, e->bytes, swap);
 	if (e->kind == EXPR_CONST)
 		return e->value;
 	l = line_expr_value(e->left, data, swap);

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include <traceevent/event-parse.h>
 
 struct line_expr {
@@ -35,31 +34,5 @@ struct tep_format_field *line_field(struct tep_event *ev, const char *name);
 
 /* Whether @f is not NULL and has 1, 2, 4 or 8 bytes at a fixed offset. */
 bool line_field_is_number(const struct tep_format_field *f);
-
-/* The number at @at. @bytes: 1, 2, 4 or 8. @swap: it has the other byte order. */
-static inline uint64_t line_number(const unsigned char *at, unsigned int bytes, bool swap)
-{
-	uint64_t v = 0;
-
-	switch (bytes) {
-	case 1:
-		return *at;
-	case 2: {
-		uint16_t n;
-
-		memcpy(&n, at, 2);
-		return swap ? __builtin_bswap16(n) : n;
-	}
-	case 4: {
-		uint32_t n;
-
-		memcpy(&n, at, 4);
-		return swap ? __builtin_bswap32(n) : n;
-	}
-	default:
-		memcpy(&v, at, 8);
-		return swap ? __builtin_bswap64(v) : v;
-	}
-}
 
 #endif

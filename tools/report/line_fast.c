@@ -15,6 +15,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/control_byte.h"
+#include "tools/base/load_number.h"
 #include "tools/report/line_expr.h"
 #include "tools/report/line_plugin.h"
 #include "tools/text/number.h"
@@ -104,7 +105,7 @@ static bool take_number(struct line_fast *f, struct tep_event *ev, struct step *
 
 static uint64_t value_of(const struct line_fast *f, const struct step *s, const unsigned char *data)
 {
-	return s->bytes ? line_number(data + s->offset, s->bytes, f->swap)
+	return s->bytes ? load_number(data + s->offset, s->bytes, f->swap)
 			: line_expr_value(s->expr, data, f->swap);
 }
 
@@ -413,7 +414,7 @@ static bool put_steps(const struct line_fast *f, struct out *o, const struct rec
 			out_write(o, text, n);
 			break;
 		case STEP_STRING:
-			v = line_number(data + s->offset, 4, f->swap) & 0xffff;
+			v = load_number(data + s->offset, 4, f->swap) & 0xffff;
 			if (s->relative)
 				v += (uint64_t)s->offset + s->bytes;
 			if (v > rec->data_bytes)

@@ -13,6 +13,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/control_byte.h"
+#include "tools/base/load_number.h"
 #include "tools/report/line_expr.h"
 #include "tools/text/number.h"
 
@@ -141,7 +142,7 @@ void line_plugin_free(struct line_plugin *f)
 static bool put_task(const struct line_plugin *f, struct out *o, const unsigned char *comm,
 		     const unsigned char *pid, const unsigned char *prio)
 {
-	int32_t id = (int32_t)line_number(pid, 4, f->swap),
+	int32_t id = (int32_t)load_number(pid, 4, f->swap),
 		*seen = &f->seen[(uint32_t)id & (SEEN_SLOTS - 1)];
 	size_t n = strnlen((const char *)comm, 16);
 	char *p;
@@ -163,7 +164,7 @@ static bool put_task(const struct line_plugin *f, struct out *o, const unsigned 
 	p = number_put(p, (uint32_t)id);
 	*p++ = ' ';
 	*p++ = '[';
-	p = number_put(p, line_number(prio, 4, f->swap));
+	p = number_put(p, load_number(prio, 4, f->swap));
 	*p++ = ']';
 	out_done(o, p);
 	return true;
@@ -173,7 +174,7 @@ static bool put_switch(const struct line_plugin *f, struct out *o, const unsigne
 {
 	static const char states[] = "SDTtZXxW";
 	const struct sched_fields *s = &f->sched;
-	uint64_t state = line_number(d + s->state, s->state_bytes, f->swap);
+	uint64_t state = load_number(d + s->state, s->state_bytes, f->swap);
 	char text[24];
 	size_t n = 0;
 
@@ -197,7 +198,7 @@ static bool put_switch(const struct line_plugin *f, struct out *o, const unsigne
 static bool put_wakeup(const struct line_plugin *f, struct out *o, const unsigned char *d)
 {
 	const struct sched_fields *s = &f->sched;
-	uint64_t cpu = line_number(d + s->cpu, 4, f->swap);
+	uint64_t cpu = load_number(d + s->cpu, 4, f->swap);
 	char *p;
 
 	if (!put_task(f, o, d + s->comm, d + s->pid, d + s->prio))
@@ -251,10 +252,10 @@ static size_t depth_below(struct line_plugin *f, unsigned int cpu, const char *p
 static bool put_function(struct line_plugin *f, struct out *o, const struct record *rec)
 {
 	const unsigned char *d = rec->data;
-	uint64_t ip = line_number(d + f->ip, f->ip_bytes, f->swap);
+	uint64_t ip = load_number(d + f->ip, f->ip_bytes, f->swap);
 	const char *name = f->name(f->arg, ip);
 	const char *parent =
-		f->name(f->arg, line_number(d + f->parent_ip, f->parent_ip_bytes, f->swap));
+		f->name(f->arg, load_number(d + f->parent_ip, f->parent_ip_bytes, f->swap));
 	size_t n = name ? strlen(name) : 0, depth = 0;
 	char *p;
 

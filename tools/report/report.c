@@ -109,7 +109,7 @@ static int set_clock(const struct report_options *o, struct report_file *f)
 	return dat_shifts_read(d, &f->shifts);
 }
 
-uint64_t report_time(const struct report_file *f, unsigned int cpu, uint64_t ts)
+uint64_t report_time_moved(const struct report_file *f, unsigned int cpu, uint64_t ts)
 {
 	ts = dat_shifts_apply(&f->shifts, cpu, ts);
 	if (f->scale != 0)
@@ -338,6 +338,7 @@ int report_print(const struct report_options *o)
 
 	if (out_init(&r.out, STDOUT_FILENO))
 		return fail(ENOMEM, "out of memory");
+	out_beside(&r.out);
 	ret = report_open(&r);
 	if (!ret && o->what == REPORT_RECORDS)
 		ret = check_cpus(&r);

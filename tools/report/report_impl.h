@@ -34,7 +34,15 @@ int report_open(struct report *r);
 void report_close(struct report *r);
 
 /* The time to print for a stamp of @cpu. */
-uint64_t report_time(const struct report_file *f, unsigned int cpu, uint64_t ts);
+uint64_t report_time_moved(const struct report_file *f, unsigned int cpu, uint64_t ts);
+
+/* The same; quick for a file whose stamps are printed as they are. */
+static inline uint64_t report_time(const struct report_file *f, unsigned int cpu, uint64_t ts)
+{
+	if (!f->shifts.cpus && f->scale == 0)
+		return ts + (uint64_t)f->offset;
+	return report_time_moved(f, cpu, ts);
+}
 
 /* Does a stamp stay in range with --ts-offset? Return: 0 or -ERANGE with fail() set. */
 int report_check_time(const struct report_file *f, unsigned int cpu, uint64_t ts);

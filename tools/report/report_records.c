@@ -299,7 +299,8 @@ static void put_before(struct show *w, const struct source *s, const struct reco
 			   "WARNING: Record on cpu %u went backwards: %llu to %llu delta: -%llu\n",
 			   rec->cpu, (unsigned long long)w->last_ts, (unsigned long long)ts,
 			   (unsigned long long)(w->last_ts - ts));
-	out_write(o, s->name, s->name_bytes);
+	if (s->name_bytes)
+		out_write(o, s->name, s->name_bytes);
 	if (rec->lost == RECORD_LOST_UNKNOWN)
 		out_printf(o, "CPU:%u [EVENTS DROPPED]\n", rec->cpu);
 	else if (rec->lost)
@@ -310,36 +311,43 @@ static void put_before(struct show *w, const struct source *s, const struct reco
 static int show_record(struct show *w, struct merge_heap *m)
 {
 	struct source *s = m->heap[0];
-	struct record rec = s->batch[s->at];
+	const struct record *rec = &s->batch[s->at];
 	struct line *l = s->f->line;
 	struct out *o = &w->r->out;
 	uint64_t ts = s->ts - w->base;
-	bool wanted = !s->hidden && is_wanted(w->r, s, &rec);
+	bool wanted = !s->hidden && is_wanted(w->r, s, rec);
+	struct record last;
+	bool took_next;
+	char *newline;
 	size_t next;
 	int ret;
 
 	if (s->at + 1 == s->nr) {
-		ret = keep(w, &rec);
+		last = *rec;
+		rec = &last;
+		ret = keep(w, &last);
 		if (ret)
 			return ret;
 	}
 	ret = step(m, 0);
 	if (ret || !wanted)
 		return ret;
-	put_before(w, s, &rec, ts);
-	line_head(l, o, &rec, ts, s->in_ns);
+	put_before(w, s, rec, ts);
+	line_head(l, o, rec, ts, s->in_ns);
 	if (w->r->o->ts_diff)
 		put_diff(w, s, ts);
 	else
 		w->last_ts = ts;
 	w->any = true;
-	next = line_begins_call(l, &rec) ? next_of(m, s->b) : m->nr;
-	if (line_body(l, o, &rec, next < m->nr ? &m->heap[next]->batch[m->heap[next]->at] : NULL))
-		ret = step(m, next);
+	next = line_begins_call(l, rec) ? next_of(m, s->b) : m->nr;
+	took_next = line_body(l, o, rec,
+			      next < m->nr ? &m->heap[next]->batch[m->heap[next]->at] : NULL);
 	if (s->f->wakeups)
-		report_wakeups_record(s->f->wakeups, o, s->f, &rec, ts);
-	out_write(o, "\n", 1);
-	return ret;
+		report_wakeups_record(s->f->wakeups, o, s->f, rec, ts);
+	newline = out_room(o, 1);
+	*newline++ = '\n';
+	out_done(o, newline);
+	return took_next ? step(m, next) : 0;
 }
 
 int report_records(struct report *r)

@@ -12,29 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/base/hash.h"
 #include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/event_text.h"
 #include "tools/text/ftrace_text.h"
 #include "tools/text/mmio_text.h"
+#include "tools/text/name_slots.h"
 #include "tools/text/number.h"
 #include "tools/text/printk_text.h"
 #include "tools/text/trace_forms.h"
 #include "tools/text/value_text.h"
 
-#define NAME_SLOTS 8192u /* a power of two, as TASK_SLOTS */
-#define TASK_SLOTS 256u
+#define TASK_SLOTS 256u /* a power of two */
 #define TASK_BYTES 32u
 #define HEX_BYTES  20u
 /* of a line, without the names of functions */
 #define LINE_BYTES 160u
-
-struct name_slot {
-	uint64_t addr;
-	const char *name; /* NULL: empty */
-	size_t bytes;
-};
 
 struct task_slot {
 	int32_t pid;
@@ -62,7 +55,7 @@ struct trace_text {
 	char sec_text[NUMBER_DIGITS + 2];
 	char hex[2][HEX_BYTES]; /* functions without a symbol: this one's and its parent's */
 	struct task_slot tasks[TASK_SLOTS];
-	struct name_slot names[NAME_SLOTS];
+	struct name_slots names;
 };
 
 static bool has_cpu(const struct trace_text *t, unsigned int cpu)
@@ -231,8 +224,8 @@ static struct name_slot name_of(struct trace_text *t, uint64_t addr, int which)
 	struct name_slot *slot;
 	const struct symbol *sym;
 
-	slot = &t->names[hash_u64(addr) >> 51 & (NAME_SLOTS - 1)];
-	if (slot->name && slot->addr == addr)
+	slot = name_slot_of(&t->names, addr);
+	if (name_slot_has(slot, addr))
 		return *slot;
 	sym = symbols_find(t->r->symbols, addr);
 	if (!sym) {
@@ -240,9 +233,7 @@ static struct name_slot name_of(struct trace_text *t, uint64_t addr, int which)
 
 		return (struct name_slot){.name = t->hex[which], .bytes = (size_t)n};
 	}
-	slot->addr = addr;
-	slot->name = sym->name;
-	slot->bytes = strlen(sym->name);
+	name_slot_set(slot, addr, sym->name);
 	return *slot;
 }
 
