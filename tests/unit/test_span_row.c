@@ -216,6 +216,7 @@ static void test_outline(void **state)
 				assert_memory_equal(again.nodes[i], outline.nodes[i],
 						    outline.nr_nodes[i] * sizeof(*leaves));
 			span_row_clear(&again);
+			free(leaves);
 			/* the same of a row whose tree is not made yet */
 			bare = row;
 			bare.nr_levels = 0;

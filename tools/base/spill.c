@@ -27,8 +27,7 @@ void spill_clear(struct spill *s)
 	*s = (struct spill){.fd = -1};
 }
 
-/* A file without a name in the folder of @beside. Return: it or -errno with fail() set. */
-static int make_file(const char *beside)
+int spill_file(const char *beside)
 {
 	const char *slash = strrchr(beside, '/'), *tmp = getenv("TMPDIR");
 	char folder[PATH_MAX];
@@ -60,7 +59,7 @@ static int make_file(const char *beside)
 static int write_all(struct spill *s, const char *data, size_t bytes)
 {
 	if (s->fd < 0) {
-		int fd = make_file(s->beside);
+		int fd = spill_file(s->beside);
 
 		if (fd < 0)
 			return fd;

@@ -20,6 +20,12 @@ struct spill {
 };
 
 /*
+ * spill_file() - make a file without a name. @beside: as of spill_init(). Return: its descriptor,
+ * the caller's, or -errno with fail() set.
+ */
+int spill_file(const char *beside);
+
+/*
  * spill_init() - an empty spill; freed with spill_clear().
  * @memory: bytes that may be in memory; 0: all go to the file at once.
  * @beside: a file in whose folder the temporary one is made; "-": in $TMPDIR or /var/tmp. Borrowed.

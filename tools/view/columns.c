@@ -12,6 +12,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash_index.h"
+#include "tools/base/spill_array.h"
 #include "tools/base/time_ns.h"
 #include "tools/export/call_export.h"
 #include "tools/reader/joined.h"
@@ -237,6 +238,7 @@ static void add_span(struct building *b, struct track_key key, uint32_t depth, u
 
 #define LOOK_EACH 16384u	      /* calls and events between two reads of the clock */
 #define PART_NS	  UINT64_C(700000000) /* from the begin of the reading to the first part */
+#define TRIM_EACH (1u << 20)	      /* calls and events; of 24 to 60 bytes each */
 
 /* The next part comes when the reading has taken three times as long. */
 static void give_part(struct building *b)
@@ -257,8 +259,10 @@ static void give_part(struct building *b)
 
 static void taken(struct building *b)
 {
-	if (b->watch && b->nr_taken++ % LOOK_EACH == 0)
+	if (b->watch && b->nr_taken % LOOK_EACH == 0)
 		give_part(b);
+	if (++b->nr_taken % TRIM_EACH == 0)
+		spill_arrays_trim();
 }
 
 static void enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
@@ -304,10 +308,11 @@ static int grow_events(struct column_events *e)
 			    (void **)&e->track};
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
-		void *more = reallocarray(*columns[i], room, i ? sizeof(uint32_t) : sizeof(*e->ts));
+		void *more = spill_array_grow(*columns[i],
+					      room * (i ? sizeof(uint32_t) : sizeof(*e->ts)));
 
 		if (!more)
-			return no_memory();
+			return -ENOMEM;
 		*columns[i] = more;
 	}
 	e->room = room;

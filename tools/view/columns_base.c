@@ -6,6 +6,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/spill_array.h"
 #include "tools/view/columns.h"
 
 static int no_memory(void)
@@ -102,6 +103,7 @@ int columns_finish(struct columns *c)
 		drop_empty_rows(&c->tracks[i]);
 		for (uint32_t row = 0; row < c->tracks[i].nr_rows && !ret; row++)
 			ret = span_row_finish(&c->tracks[i].rows[row]);
+		spill_arrays_trim();
 	}
 	return ret;
 }
@@ -229,12 +231,12 @@ void columns_free(struct columns *c)
 			free(c->files[i].vcpus);
 		free(c->files);
 	}
-	free(c->events.ts);
-	free(c->events.cpu);
-	free(c->events.tid);
-	free(c->events.name);
-	free(c->events.text);
-	free(c->events.latency);
-	free(c->events.track);
+	spill_array_free(c->events.ts);
+	spill_array_free(c->events.cpu);
+	spill_array_free(c->events.tid);
+	spill_array_free(c->events.name);
+	spill_array_free(c->events.text);
+	spill_array_free(c->events.latency);
+	spill_array_free(c->events.track);
 	free(c);
 }

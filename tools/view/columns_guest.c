@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/spill_array.h"
 #include "tools/dat/dat_guest.h"
 #include "tools/view/columns.h"
 
@@ -34,9 +35,7 @@ static int move_row(struct span_row *row, const struct clock_of_host *k)
 		end = to > row->start[i] && row->length[i] ? to : row->start[i];
 		row->length[i] = end - row->start[i];
 	}
-	for (unsigned int level = 0; level < row->nr_levels; level++)
-		free(row->nodes[level]);
-	row->nr_levels = 0;
+	span_row_clear_tree(row);
 	return span_row_finish(row);
 }
 
@@ -45,9 +44,11 @@ static int move_times(struct columns *c, const struct clock_of_host *k)
 	struct column_events *e = &c->events;
 	int err = 0;
 
-	for (size_t i = 0; i < c->nr_tracks; i++)
+	for (size_t i = 0; i < c->nr_tracks; i++) {
 		for (uint32_t row = 0; row < c->tracks[i].nr_rows && !err; row++)
 			err = move_row(&c->tracks[i].rows[row], k);
+		spill_arrays_trim();
+	}
 	for (size_t i = 0; i < e->nr; i++) {
 		e->ts[i] = host_time(k, e->ts[i]);
 		if (i && e->ts[i] < e->ts[i - 1])

@@ -9,6 +9,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash_index.h"
+#include "tools/base/spill_array.h"
 
 static bool same_name(const struct column_name *a, const struct column_name *b)
 {
@@ -85,6 +86,7 @@ static int join_tracks(struct columns *to, struct columns *from, int64_t by, con
 			return fail(ENOMEM, "out of memory");
 		for (uint32_t row = 0; row < t->nr_rows; row++)
 			move_row(&t->rows[row], by, names);
+		spill_arrays_trim();
 		t->file = to->nr_files;
 		to->tracks[to->nr_tracks++] = *t;
 		t->rows = NULL;

@@ -389,9 +389,9 @@ static int load_row(struct cursor *at, const struct columns *c, struct span_row 
 		leaves = head.nr > SPAN_WHOLE ? take(at, bytes) : NULL;
 		if (!leaves)
 			return damaged();
+		/* they stay where they were read: columns.index */
 		err = span_row_from_leaves(head.nr, (struct span_node *)(uintptr_t)leaves,
 					   (uint32_t)c->nr_names, row);
-		row->borrowed = true; /* they stay where they were read: columns.index */
 	}
 	/* nothing may begin before or end after the times of the head */
 	if (!err && row->nr &&

@@ -12,6 +12,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/spill_array.h"
 
 #define MAX_STACK 64u
 
@@ -463,6 +464,7 @@ int columns_filter(const struct columns *c, const struct match *m, struct column
 			f->tracks[i].nr_rows = 0;
 		for (uint32_t row = 0; !err && row < f->tracks[i].nr_rows; row++)
 			err = filter_row(c, m, f, i, row, numbers);
+		spill_arrays_trim();
 	}
 	free(numbers);
 	if (err)

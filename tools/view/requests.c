@@ -9,6 +9,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/spill_array.h"
 #include "tools/text/json.h"
 #include "tools/view/match.h"
 #include "tools/view/mhd.h"
@@ -18,6 +19,7 @@
 #define MAX_ROWS    4096u /* of one request */
 #define MAX_ENTRIES 20000u
 #define MAX_ANSWER  (256u << 20)
+#define TRIM_EACH   16u /* requests */
 #define SQL_ROWS    1000u
 #define SQL_SECONDS 10u
 
@@ -340,6 +342,8 @@ int served_answer(struct served *s, struct MHD_Connection *con, const char *path
 	}
 	free(req.rows);
 	free(req.tracks);
+	if (++s->nr_answers % TRIM_EACH == 0)
+		spill_arrays_trim();
 	return err;
 }
 

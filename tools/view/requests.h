@@ -28,7 +28,8 @@ struct served {
 	uint64_t generation;	/* how often @c was replaced */
 	/* of this module; made when a request needs them */
 	struct filtered filters[MAX_FILTERS];
-	uint64_t nr_requests;
+	uint64_t nr_requests; /* those with a filter */
+	uint64_t nr_answers;
 	struct source_text *source;
 	struct sql *sql;
 	atomic_bool stop; /* set by the owner: a query ends soon */

@@ -8,17 +8,17 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/spill_array.h"
 
 #define FIRST_ROOM 64u
-#define LARGE_ROOM (UINT32_C(1) << 17)
-#define LARGE_STEP 16u
+#define TRIM_EACH  (1u << 14) /* nodes, of 1.5 KiB of columns each */
 
 static int grow_column(void *column, size_t room, size_t bytes)
 {
-	void *more = reallocarray(*(void **)column, room, bytes);
+	void *more = spill_array_grow(*(void **)column, room * bytes);
 
 	if (!more)
-		return fail(ENOMEM, "out of memory");
+		return -ENOMEM;
 	*(void **)column = more;
 	return 0;
 }
@@ -38,26 +38,12 @@ static int grow_to(struct span_row *row, size_t room)
 	return 0;
 }
 
-/*
- * A large column grows in large steps, if the machine allows it. Untouched pages cost nothing.
- * realloc() moves the touched ones, and that is slow in some virtual machines, which rebuild the
- * page tables.
- */
-static int grow(struct span_row *row)
-{
-	size_t room = row->room ? row->room : FIRST_ROOM / 2;
-
-	if (room >= LARGE_ROOM && !grow_to(row, LARGE_STEP * room))
-		return 0;
-	return grow_to(row, 2 * room);
-}
-
 int span_row_add(struct span_row *row, uint64_t start, uint64_t length, uint32_t name,
 		 uint32_t extra)
 {
 	uint64_t end = start + length < start ? UINT64_MAX : start + length;
 
-	if (row->nr == row->room && grow(row))
+	if (row->nr == row->room && grow_to(row, row->room ? 2 * row->room : FIRST_ROOM))
 		return -ENOMEM;
 	if (row->nr) {
 		uint64_t before = row->start[row->nr - 1] + row->length[row->nr - 1];
@@ -76,13 +62,19 @@ int span_row_add(struct span_row *row, uint64_t start, uint64_t length, uint32_t
 
 void span_row_clear(struct span_row *row)
 {
-	free(row->start);
-	free(row->length);
-	free(row->name);
-	free(row->extra);
-	for (unsigned int i = row->borrowed; i < row->nr_levels; i++)
-		free(row->nodes[i]);
+	spill_array_free(row->start);
+	spill_array_free(row->length);
+	spill_array_free(row->name);
+	spill_array_free(row->extra);
+	span_row_clear_tree(row);
 	memset(row, 0, sizeof(*row));
+}
+
+void span_row_clear_tree(struct span_row *row)
+{
+	for (unsigned int i = row->borrowed; i < row->nr_levels; i++)
+		spill_array_free(row->nodes[i]);
+	row->nr_levels = 0;
 }
 
 static uint64_t end_of(const struct span_row *row, size_t i)
@@ -149,16 +141,18 @@ static int make_levels(const struct span_row *row, struct span_row *to)
 	while (nr > 1 || (nr && !to->nr_levels)) {
 		unsigned int level = to->nr_levels;
 		size_t per = level ? SPAN_FANOUT : SPAN_LEAF, made = (nr + per - 1) / per;
-		struct span_node *nodes = calloc(made, sizeof(*nodes));
+		struct span_node *nodes = spill_array_grow(NULL, made * sizeof(*nodes));
 
 		if (!nodes)
-			return fail(ENOMEM, "out of memory");
+			return -ENOMEM;
 		for (size_t i = 0; i < made; i++) {
 			if (level)
 				make_node(&to->nodes[level - 1][i * per],
 					  nr - i * per < per ? nr - i * per : per, &nodes[i]);
 			else
 				make_leaf(row, i * per, &nodes[i]);
+			if ((i + 1) % TRIM_EACH == 0)
+				spill_arrays_trim();
 		}
 		to->nodes[level] = nodes;
 		to->nr_nodes[level] = nr = made;
@@ -178,10 +172,10 @@ int span_row_finish(struct span_row *row)
 static int copy_levels(const struct span_row *row, struct span_row *to)
 {
 	for (unsigned int i = 0; i < row->nr_levels; i++) {
-		struct span_node *nodes = calloc(row->nr_nodes[i], sizeof(*nodes));
+		struct span_node *nodes = spill_array_grow(NULL, row->nr_nodes[i] * sizeof(*nodes));
 
 		if (!nodes)
-			return fail(ENOMEM, "out of memory");
+			return -ENOMEM;
 		memcpy(nodes, row->nodes[i], row->nr_nodes[i] * sizeof(*nodes));
 		to->nodes[i] = nodes;
 		to->nr_nodes[i] = row->nr_nodes[i];
@@ -220,6 +214,7 @@ int span_row_from_leaves(size_t nr, struct span_node *leaves, uint32_t nr_names,
 	*out = (struct span_row){.nr = nr,
 				 .has_extra = true,
 				 .outline = true,
+				 .borrowed = true,
 				 .nodes = {leaves},
 				 .nr_nodes = {made},
 				 .nr_levels = 1};

@@ -5,7 +5,7 @@
  *
  * The tree's leaves are SPAN_LEAF spans each, and each node above is made of SPAN_FANOUT nodes. A
  * node has its start and end, the sum of its spans' lengths, the longest span, and the name that
- * has most of the time. It takes 5 % of the columns.
+ * has most of the time. It takes 5 % of the columns. Both may be in a file: spill_array.h.
  * Tests: tests/unit/view/test_span_row.c, against a search through all spans.
  */
 #ifndef VESTIGE_TOOLS_SPAN_ROW_H
@@ -83,13 +83,16 @@ int span_row_outline(const struct span_row *row, struct span_row *out);
 
 /*
  * span_row_from_leaves() - make an outline from stored leaves.
- * @nr: spans of the row. @leaves: of all these spans, from malloc(); @out owns them, unless the
- * caller sets @borrowed of it. @nr_names: number of names; a leaf's name must be smaller. Return:
- * 0; -EINVAL: these cannot be the leaves of a row; -ENOMEM. fail() is set.
+ * @nr: spans of the row. @leaves: of all these spans; borrowed until span_row_clear(). @nr_names:
+ * number of names; a leaf's name must be smaller. Return: 0; -EINVAL: these cannot be the leaves of
+ * a row; -ENOMEM. fail() is set.
  */
 int span_row_from_leaves(size_t nr, struct span_node *leaves, uint32_t nr_names,
 			 struct span_row *out);
 void span_row_clear(struct span_row *row);
+
+/* Free the tree alone; span_row_finish() makes it again. */
+void span_row_clear_tree(struct span_row *row);
 
 /* The number of the first span that ends after @ts, or is an event at @ts or later. */
 size_t span_row_from(const struct span_row *row, uint64_t ts);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/spill_array.h"
+
+#define TRIM_EACH (1u << 20) /* calls, of 24 bytes each */
 
 /* A row of the track, and its next call. */
 struct walk_row {
@@ -19,6 +22,7 @@ struct walk {
 	struct walk_row *rows; /* of the track, and an empty one behind them */
 	const struct walk_ops *ops;
 	void *arg;
+	uint64_t nr; /* calls */
 };
 
 static void walk_next(struct walk_row *r, size_t next)
@@ -53,6 +57,8 @@ static uint64_t walk_row(struct walk *w, uint32_t row, uint64_t since, uint64_t 
 		if (beneath->begins < end)
 			call.beneath = walk_row(w, row + 1, call.start, end);
 		w->ops->leave(w->arg, &call);
+		if (++w->nr % TRIM_EACH == 0)
+			spill_arrays_trim();
 		sum += call.start >= since ? call.length : 0;
 	}
 	return sum;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/spill_array.h"
 #include "tools/view/sqlite.h"
 
 struct part {
@@ -40,7 +41,7 @@ void sql_order_free(struct sql_order *o)
 	if (!o)
 		return;
 	sqlite3_free(o->parts);
-	sqlite3_free(o->entries);
+	spill_array_free(o->entries);
 	sqlite3_free(o);
 }
 
@@ -108,7 +109,7 @@ int sql_order_make(struct sql_order *o, const struct columns *c)
 		 *place = sqlite3_malloc64((c->nr_names + 1) * sizeof(*place));
 	int err = -ENOMEM;
 
-	o->entries = sqlite3_malloc64(((uint64_t)o->nr + 1) * sizeof(*o->entries));
+	o->entries = spill_array_grow(NULL, ((size_t)o->nr + 1) * sizeof(*o->entries));
 	if (!rank || !place || !o->entries || rank_names(c, rank))
 		goto out;
 	memset(place, 0, (c->nr_names + 1) * sizeof(*place));
@@ -118,6 +119,7 @@ int sql_order_make(struct sql_order *o, const struct columns *c)
 
 		for (size_t i = t->first.nr; i < t->last; i++)
 			place[rank[name[i]] + 1]++;
+		spill_arrays_trim();
 	}
 	for (size_t i = 1; i <= c->nr_names; i++)
 		place[i] += place[i - 1];
@@ -127,6 +129,7 @@ int sql_order_make(struct sql_order *o, const struct columns *c)
 
 		for (size_t i = t->first.nr; i < t->last; i++)
 			o->entries[place[rank[name[i]]]++] = t->base + (uint32_t)(i - t->first.nr);
+		spill_arrays_trim();
 	}
 	err = 0;
 out:

@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/spill_array.h"
 #include "tools/view/function_sums.h"
 #include "tools/view/sql.h"
 #include "tools/view/sql_order.h"
+
+#define TRIM_EACH (1 << 20) /* rows, of 24 to 40 bytes each */
 
 struct table {
 	const char *name;
@@ -541,7 +544,8 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct table_cursor *cur = (struct table_cursor *)base;
 
-	cur->rowid++;
+	if (++cur->rowid % TRIM_EACH == 0)
+		spill_arrays_trim();
 	cur->at.nr++;
 	find_entry(cur);
 	return SQLITE_OK;
