@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import harness
+from last import cpu_model
 from harness import (BENCH, LIBRARY, PATCHABLE, PLAIN, ROOT, VESTIGE, added, calls, calls_made, compiled,
                      empty_areas, pairs, peer, recorded, row, sh)
 
@@ -35,6 +36,28 @@ def bench_calls():
         program = compiled(f"rotate{count}", [*PATCHABLE, f"-DROTATE={count}"], f"{BENCH}/calls.c", source)
         ns, ratio = added(program, "rotate")
         row(f"function, {count} functions in rotation", f"{ratio:.2f} ({ns:.1f} ns)")
+
+
+def bench_floor():
+    """The bars of each CPU model. The best of many bursts of 1000 calls has no disturbance: it is
+    the processor's own time."""
+    print("a recorded call at its best: the least of 1500 bursts of 1000 calls, over bare rdtsc")
+    program, hundred = compiled("calls", PATCHABLE), rotation(100)
+    of_graph = 1.05 if "AMD" in cpu_model() else 1.2
+    ns = {}
+    for what, boot, stamps, bar in (("function", "ftrace=function", 1, 1.15), ("function_graph", "ftrace=function_graph", 2, of_graph)):
+        for of, prog, kind in (("leaf", program, "leaf"), ("100 functions in rotation", hundred, "rotate")):
+            ns[what, of], ratio = added(prog, kind, 1.5, boot, 1500)
+            ratio /= stamps
+            figure = f"{ratio:.2f} ({ns[what, of]:.1f} ns)"
+            if of == "leaf":
+                row(f"{what}, {of}, at its best", figure, f"<= {bar}", ratio <= bar)
+            else:
+                row(f"{what}, {of}, at its best", figure)
+        ratio = ns[what, "100 functions in rotation"] / ns[what, "leaf"]
+        row(f"{what}, 100 functions / one, at their best", f"{ratio:.2f}", "<= 1.15", ratio <= 1.15)
+    best, _ = added(program, "leaf", 1.5, "ftrace=function_graph trace_clock=none", 1500)
+    row("function_graph, leaf, clock none, at its best", f"{best:.1f} ns", "<= 9 ns", best <= 9)
 
 
 def rotation(count, nops="6", flags=()):

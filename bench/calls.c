@@ -2,11 +2,12 @@
 /*
  * calls - the cost of a call, measured inside the program, so that its start does not count.
  *
- *	calls leaf|fib|rotate MILLIONS
+ *	calls leaf|fib|rotate MILLIONS [PARTS]
  *
- * Prints `ns_per_call X ns_rdtsc Y calls N`: the best of seven parts, since disturbances only add
- * time. `rotate` needs rotate.S, made by gen_functions. Built by
- * scripts/bench for each peer: plain, patchable, -pg, XRay, and with -DLTTNG a tracepoint a call.
+ * Prints `ns_per_call X ns_rdtsc Y calls N`: the best of PARTS (default: 7), since disturbances
+ * only add time. Short parts, of 1000 calls or so, are often not disturbed at all. `rotate` needs
+ * rotate.S, made by gen_functions. Built by scripts/bench for each peer: plain, patchable, -pg,
+ * XRay, and with -DLTTNG a tracepoint a call.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@
 #define CALL() (void)0
 #endif
 
-#define PARTS	 7
+#define PARTS	 7 /* at least */
 #define NOTRACE	 __attribute__((noinline, NO_INSTRUMENT))
 #define NOINLINE __attribute__((noinline))
 #ifdef __clang__
@@ -90,7 +91,7 @@ static NOTRACE double run(const char *what, double millions, double *calls)
 	return now_ns() - start;
 }
 
-static NOTRACE double rdtsc_ns(void)
+static NOTRACE double rdtsc_ns(int times)
 {
 	double start = now_ns();
 	int i;
@@ -99,27 +100,28 @@ static NOTRACE double rdtsc_ns(void)
 	 * as in the hook: the two halves are joined, so each read depends on the one before as
 	 * there
 	 */
-	for (i = 0; i < 1000000; i++) {
+	for (i = 0; i < times; i++) {
 		uint32_t lo, hi;
 
 		__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
 		__asm__ volatile("" : : "r"(lo), "r"(hi));
 	}
-	return (now_ns() - start) / 1e6;
+	return (now_ns() - start) / times;
 }
 
 NOTRACE int main(int argc, char **argv)
 {
 	double best = 1e30, tsc = 1e30, total = 0, calls;
-	int i;
+	int i, parts = argc > 3 ? atoi(argv[3]) : PARTS;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: calls leaf|fib|rotate MILLIONS\n");
+	if (argc < 3 || parts < PARTS) {
+		fprintf(stderr, "usage: calls leaf|fib|rotate MILLIONS [PARTS]\n");
 		return 2;
 	}
 	run(argv[1], 0.1, &calls);
-	for (i = 0; i < PARTS; i++) {
-		double t = run(argv[1], atof(argv[2]) / PARTS, &calls), r = rdtsc_ns();
+	for (i = 0; i < parts; i++) {
+		double t = run(argv[1], atof(argv[2]) / parts, &calls);
+		double r = rdtsc_ns(parts > PARTS ? 1000 : 1000000);
 
 		total += calls;
 		if (t / calls < best)

@@ -61,12 +61,12 @@ def calm():
         pass
 
 
-def calls(program, what, millions, boot=None, env=None, prefix=()):
+def calls(program, what, millions, boot=None, env=None, prefix=(), parts=7):
     """One run of bench/calls: (ns a call, ns of a bare rdtsc in the same process)."""
     more = dict(env or {})
     if boot:
         more |= {"LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": boot}
-    text = sh(*prefix, program, what, str(millions), env=more, cwd=folder, preexec_fn=calm).stdout
+    text = sh(*prefix, program, what, str(millions), str(parts), env=more, cwd=folder, preexec_fn=calm).stdout
     empty_areas()
     m = re.search(r"ns_per_call ([\d.]+) ns_rdtsc ([\d.]+)", text)
     return float(m[1]), float(m[2])
@@ -76,13 +76,13 @@ def pairs(n):
     return 3 if quick else n
 
 
-def added(program, what, millions=20, boot="ftrace=function"):
+def added(program, what, millions=20, boot="ftrace=function", parts=7):
     """The time that tracing adds to a call: ns, and as a multiple of a bare rdtsc; medians of
     pairs."""
     ns, ratio = [], []
     for _ in range(pairs(9)):
-        off, _ = calls(program, what, millions, "ftrace=nop")
-        on, tsc = calls(program, what, millions, boot)
+        off, _ = calls(program, what, millions, "ftrace=nop", parts=parts)
+        on, tsc = calls(program, what, millions, boot, parts=parts)
         ns.append(on - off)
         ratio.append((on - off) / tsc)
     return statistics.median(ns), statistics.median(ratio)

@@ -241,7 +241,7 @@ def bench_answer():
     print("from the program's start to the answer: SQLite's workload under function_graph")
     program = sh(f"{ROOT}/scripts/build-workload", "sqlite", "gcc", "-O2", "-g",
                  "-fpatchable-function-entry=6").stdout.strip()
-    dat, native, db = f"{harness.folder}/answer.dat", f"{harness.folder}/answer.native", f"{harness.folder}/answer.db"
+    dat, old, native, db = (f"{harness.folder}/answer.{name}" for name in ("dat", "dat6", "native", "db"))
     argv = (program, db, f".read {ROOT}/tests/workloads/work.sql")
 
     def seconds(*argv, out=subprocess.DEVNULL):
@@ -265,7 +265,7 @@ def bench_answer():
             lines = sum(block.count(b"\n") for block in iter(lambda: f.read(1 << 20), b""))
         os.unlink(path)
         return lines / took / 1e6
-    plain, whole, at_once, profiles, answers, lines = [], [], [], [], [], {}
+    plain, whole, whole6, at_once, profiles, answers, lines = [], [], [], [], [], [], {}
     for _ in range(pairs(5)):
         plain.append(seconds(*argv))
         entries, lost, took, ran = run(dat)
@@ -277,11 +277,15 @@ def bench_answer():
         answers.append(took + ran + profiles[-1])
         for command in "report --format=trace", "report", "replay":
             lines.setdefault(command, []).append(lines_a_second(command))
+        _, _, took, ran = run(old, "--file-version", "6")
+        whole6.append(took / ran)
+        os.unlink(old)
     for what, path in (("native form", native), ("trace.dat (v7, zstd)", dat)):
         row(f"function_graph: {what}, bytes a call", f"{os.path.getsize(path) / (entries / 2):.2f}")
     note = f"{entries / 1e6:.1f} M records, {lost} lost, recorded in {recorded_in:.2f} s, untraced {min(plain):.2f} s"
     for what, ratios, bar in (("record --native, after the program's end / its time", at_once, 0.1),
-                              ("record, after the program's end / its time", whole, 1.0)):
+                              ("record, after the program's end / its time", whole, 1.0),
+                              ("record --file-version 6, after the program's end / its time", whole6, 1.0)):
         ratio = statistics.median(ratios)
         row(what, f"{ratio:.2f}", f"<= {bar}", ratio <= bar, note)
         note = ""

@@ -136,7 +136,7 @@ def page_rows(server):
 
 def tree_row():
     """The tree alone, of calls with random lengths and names: the worst for it."""
-    tools = [f"{ROOT}/tools/{name}.c" for name in ("view/span_row", "base/fail")]
+    tools = [f"{ROOT}/tools/{name}.c" for name in ("view/span_row", "base/fail", "base/spill", "base/spill_array", "base/read_at")]
     program = harness.compiled("span-tree", ["-O2", f"-I{ROOT}"], f"{harness.BENCH}/span_tree.c", *tools)
     words = sh(program, "3" if harness.quick else "100").stdout.split()
     spans, columns, tree, seconds = map(float, words[1::2])
