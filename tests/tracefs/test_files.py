@@ -275,6 +275,43 @@ def test_the_end_of_the_server_closes_open_files(w):
         os.rmdir(path)
 
 
+def test_the_end_of_the_server_ends_its_readers(w):
+    """Readers that wait for records do not keep a server that gets SIGTERM."""
+    path = w.path("ending")
+    with steps(w) as p:
+        for file in "trace_pipe", "per_cpu/cpu0/trace_pipe_raw":
+            server = subprocess.Popen([BIN, "mount", "-f", path], env=w.env, stderr=subprocess.DEVNULL)
+            reader = None
+            try:
+                until(lambda: is_mounted(path))
+                reader = subprocess.Popen(["cat", f"{path}/{p.pid}/{file}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                until(lambda r=reader: read(f"/proc/{r.pid}/wchan").startswith("request_wait"), lambda r=reader: read(f"/proc/{r.pid}/wchan"))
+                server.terminate()
+                assert server.wait(60) is not None
+                assert reader.wait(60) != 0
+            finally:
+                server.kill()   # else the reader cannot be killed
+                server.wait()
+                if reader:
+                    reader.kill()
+                    reader.wait()
+                subprocess.run(["umount", "-l", path], stderr=subprocess.DEVNULL)
+            os.rmdir(path)
+
+
+def test_a_relative_folder_of_areas(w):
+    """A server in the background has another current folder."""
+    path = w.path("relative")
+    with steps(w) as p:
+        env = dict(w.env, VESTIGE_DIR=os.path.relpath(w.areas, w.dir))
+        subprocess.run([BIN, "mount", path], env=env, cwd=w.dir, check=True)
+        try:
+            assert read(f"{path}/{p.pid}/tracing_on") == "1\n" and str(p.pid) in os.listdir(path)
+        finally:
+            w.run("umount", path)
+    os.rmdir(path)
+
+
 def test_snapshot(w):
     with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"

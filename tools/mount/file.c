@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse3/fuse.h>
+#include <fuse3/fuse_lowlevel.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -171,6 +172,13 @@ static int open_raw(struct file *f)
 }
 
 #define HITS_MS 50 /* least time between two looks at histograms for waiters */
+
+/* Must a read that waits end? The reader was interrupted, or the server ends. */
+static int must_end(void)
+{
+	return fuse_interrupted() ||
+	       fuse_session_exited(fuse_get_session(fuse_get_context()->fuse));
+}
 
 static uint64_t now_ms(void)
 {
@@ -340,7 +348,7 @@ static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how h
 		/* the kernel caches an end that splice() has seen, but more records may come */
 		if (over)
 			return how == FILE_SPLICE && f->t->ops->grows ? -EAGAIN : 0;
-		if (fuse_interrupted())
+		if (must_end())
 			return -EINTR;
 		poll(NULL, 0, RAW_WAIT_MS);
 	}
@@ -363,9 +371,8 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 	if (!f->readable || !(f->at.mode & 0444))
 		return refuse_read(f);
 	if (f->pipe)
-		return fs_errno(f,
-				(int)f->t->ops->pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
-							  fuse_interrupted));
+		return fs_errno(f, (int)f->t->ops->pipe_read(f->pipe, buf, bytes,
+							     how == FILE_NONBLOCK, must_end));
 	if (f->raw)
 		return fs_errno(f, (int)read_raw(f, buf, bytes, how));
 	if (f->is_hist && !offset)

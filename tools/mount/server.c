@@ -20,12 +20,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/file_limit.h"
 #include "tools/mount/file.h"
 #include "tools/mount/mount.h"
 #include "tools/target/target.h"
@@ -505,18 +505,23 @@ static int loop(struct fuse *fuse)
 	return ret < 0 ? ret : 0;
 }
 
-/*
- * Raise the limit of open files: each process in use has its area open, a session perhaps
- * thousands.
- */
-static void allow_files(void)
+/* Make a relative VESTIGE_DIR absolute: in the background the server's folder is the root. */
+static int keep_areas_dir(void)
 {
-	struct rlimit limit;
+	const char *dir = getenv("VESTIGE_DIR");
+	char here[PATH_MAX], *path;
+	int err;
 
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	if (!dir || !*dir || *dir == '/')
+		return 0;
+	if (!getcwd(here, sizeof(here)))
+		return fail_errno(errno,
+				  "VESTIGE_DIR is relative, and the current folder has no path");
+	if (asprintf(&path, "%s/%s", here, dir) < 0)
+		return fail(ENOMEM, "out of memory");
+	err = setenv("VESTIGE_DIR", path, 1);
+	free(path);
+	return err ? fail(ENOMEM, "out of memory") : 0;
 }
 
 int mount_serve(const struct mount_options *options)
@@ -532,8 +537,12 @@ int mount_serve(const struct mount_options *options)
 	started = time(NULL);
 	user = geteuid();
 	group = getegid();
+	err = keep_areas_dir();
+	if (err)
+		return err;
 	targets_serve(true);
-	allow_files();
+	/* each process in use has its area open, a session perhaps thousands */
+	file_limit_raise();
 	snprintf(flags, sizeof(flags), "fsname=%s,subtype=vestige%s",
 		 how.fsname ? how.fsname : "vestige", how.allow_other ? ",allow_other" : "");
 	fuse = fuse_new(&args, &operations, sizeof(operations), NULL);

@@ -23,6 +23,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/file_limit.h"
 #include "tools/base/shell_word.h"
 #include "tools/base/signals.h"
 #include "tools/net/net_io.h"
@@ -250,6 +251,8 @@ int listen_run(const struct listen_options *o)
 	static struct server s;
 	int err;
 
+	/* a host with many CPUs has two files and a socket for each */
+	file_limit_raise();
 	s = (struct server){.o = o, .fd = -1, .dir = -1, .signals = -1, .lines = {-1, -1}};
 	err = make(&s);
 	if (!err) {
