@@ -48,6 +48,11 @@ QUESTIONS = (
     "SELECT name COLLATE NOCASE AS n, count(*) FROM slices GROUP BY n ORDER BY n",
     "SELECT name, count(*) FROM (SELECT name FROM slices ORDER BY name LIMIT 100) GROUP BY name ORDER BY name",
     "SELECT name, 1 FROM slices WHERE start < -1 GROUP BY name UNION ALL SELECT 'x', 2",
+    # a part of the rows by each of two ways
+    "SELECT count(*) FROM slices WHERE name = 'fib' OR tid = {tid}",
+    "SELECT count(*), sum(duration) FROM slices WHERE start < {a} OR start >= {b}",
+    "SELECT count(*) FROM events WHERE start < {a} OR start >= {b}",
+    "SELECT count(*) FROM slices WHERE name = 'fib' OR (start > {a} AND tid = {tid}) OR start < {a}",
     "SELECT upper(name), length(text) FROM events WHERE text LIKE '%runtime%' ORDER BY start, tid LIMIT 5",
 )
 

@@ -15,6 +15,9 @@
 #include "tools/view/sql_order.h"
 
 #define TRIM_EACH (1 << 20) /* rows, of 24 to 40 bytes each */
+/* of a row's number: of its depth, and of its place among the calls of that depth */
+#define ROW_BITS 12
+#define NR_BITS	 32
 
 struct table {
 	const char *name;
@@ -264,7 +267,7 @@ struct table_cursor {
 	size_t track; /* number of the track that is read */
 	struct place at;
 	size_t last;   /* the first entry of the source that is not read */
-	int64_t rowid; /* rows given so far */
+	int64_t given; /* rows */
 	int64_t from, to, tid;
 	bool has_tid, done;
 	bool *named;		 /* by number of a name: is it wanted; NULL: all are */
@@ -544,7 +547,7 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct table_cursor *cur = (struct table_cursor *)base;
 
-	if (++cur->rowid % TRIM_EACH == 0)
+	if (++cur->given % TRIM_EACH == 0)
 		spill_arrays_trim();
 	cur->at.nr++;
 	find_entry(cur);
@@ -565,9 +568,18 @@ static int column_of(sqlite3_vtab_cursor *base, sqlite3_context *to, int column)
 	return SQLITE_OK;
 }
 
+/*
+ * A row has the same number in each reading, and no other row of the table has it: for OR, SQLite
+ * reads the table once for each term, and leaves out rows whose number it has seen.
+ */
 static int rowid_of(sqlite3_vtab_cursor *base, sqlite3_int64 *to)
 {
-	*to = ((struct table_cursor *)base)->rowid;
+	const struct table_cursor *cur = (struct table_cursor *)base;
+	const struct columns *c = ((struct table_vtab *)base->pVtab)->s->c;
+	size_t track = cur->at.track ? (size_t)(cur->at.track - c->tracks) : 0;
+
+	static_assert(COLUMNS_MAX_ROWS <= 1u << ROW_BITS, "a row's number has room");
+	*to = (sqlite3_int64)(((uint64_t)track << ROW_BITS | cur->at.row) << NR_BITS | cur->at.nr);
 	return SQLITE_OK;
 }
 
