@@ -205,6 +205,9 @@ def test_start_and_reset(w):
         assert lines(read(folder, "trace")) == [] and read(folder, "set_event") == "" and read(folder, "tracing_on") == "1\n"
         w.run("start", "-k", "-B", name + "x", "-e", "sched_switch")
         assert os.path.isdir(folder + "x")
+        # the kernel takes one word at a time
+        w.run("set", "-k", "-B", name + "x", "set_event", "sched:sched_switch sched:sched_waking\nsched:sched_wakeup")
+        assert set(read(folder + "x", "set_event").split()) == {f"sched:sched_{e}" for e in ("switch", "waking", "wakeup")}
         w.run("reset", "-k", "-B", name + "x", "-d")
         assert not os.path.exists(folder + "x")
 

@@ -258,8 +258,13 @@ static int op_write(struct target *t, const char *path, const char *text, size_t
 	if (fd < 0)
 		return refused(t, path, errno);
 	/* an empty text: opening the file (O_TRUNC) was the write */
-	if (n && write(fd, text, n) < 0)
-		err = errno;
+	for (size_t done = 0; done < n && !err;) {
+		/* of a list the kernel takes one word at a time */
+		ssize_t got = write(fd, text + done, n - done);
+
+		err = got > 0 ? 0 : got ? errno : EIO;
+		done += got > 0 ? (size_t)got : 0;
+	}
 	if (close(fd) && !err)
 		err = errno;
 	if (err == EINVAL && lacks_hist(t, path, text, n))
