@@ -156,6 +156,53 @@ def test_screen(w):
         assert "all functions" in get(w, p.pid, "set_ftrace_filter")
 
 
+BETWEEN = r"""
+#include <unistd.h>
+volatile long sum;
+__attribute__((noipa)) void NAME(void) { sum++; }
+int main(int argc, char **argv)
+{
+	char c;
+	write(1, "ready\n", 6);
+	while (read(0, &c, 1) == 1 && c == 'x')
+		NAME();
+	if (argc > 1)
+		execl(argv[1], argv[1], NULL);
+	return 0;
+}
+"""
+
+
+def test_another_program(w):
+    """The functions of a program that a member of a session executes have their own names."""
+    for name in "first", "second":
+        w.compile(name, BETWEEN.replace("NAME", f"of_the_{name}"))
+    env = dict(w.env, VESTIGE_BOOT="")
+    with subprocess.Popen([BIN, "run", "both", "--", "./first", "./second"], cwd=w.dir, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+        assert p.stdout.readline() == b"ready\n"
+        with subprocess.Popen([BIN, "top", "--session", "both", "-d", "0.2", "-n", "10000", "--json"], env=w.env, stdout=subprocess.PIPE) as top:
+            try:
+                for name, byte in (("first", b"x"), ("second", b"x")):
+                    seen, nr = {}, 0
+                    while not seen.get(f"of_the_{name}"):
+                        nr += 1
+                        assert nr < 100, (name, seen)
+                        p.stdin.write(byte)
+                        p.stdin.flush()
+                        line = top.stdout.readline()
+                        assert line, name
+                        seen = {n: r["calls"] for n, r in rows(line).items() if r["calls"]}
+                        assert name == "first" or p.poll() is None
+                    if name == "first":
+                        p.stdin.write(b"y")
+                        p.stdin.flush()
+            finally:
+                top.kill()
+        p.stdin.close()
+        p.wait()
+    w.run("clean")
+
+
 def test_killed(w):
     """vestige clean puts back what a killed top has changed; not while it lives."""
     prog = timed(w)

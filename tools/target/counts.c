@@ -23,6 +23,7 @@
 struct counts_area {
 	struct counts_area *next;
 	char name[sizeof(((struct image *)0)->name)];
+	ino_t ino;
 	uint32_t nr_known;   /* functions that `rows` has room for */
 	struct count **rows; /* by function; NULL: not looked up yet */
 };
@@ -127,7 +128,7 @@ static struct counts_area *area_of(struct counts *c, const struct image *image)
 	struct counts_area *a;
 
 	for (a = c->areas; a; a = a->next)
-		if (!strcmp(a->name, image->name))
+		if (!strcmp(a->name, image->name) && a->ino == image->ino)
 			return a;
 	a = calloc(1, sizeof(*a));
 	if (!a) {
@@ -135,6 +136,7 @@ static struct counts_area *area_of(struct counts *c, const struct image *image)
 		return NULL;
 	}
 	snprintf(a->name, sizeof(a->name), "%s", image->name);
+	a->ino = image->ino;
 	a->next = c->areas;
 	c->areas = a;
 	return a;
