@@ -443,6 +443,28 @@ def test_another_user(w):
             assert c.token not in read(w, f"/proc/{c.pid}/{name}")
 
 
+def test_folder_of_the_file(w):
+    """Where the mount's folder cannot be used, the file is in the cache's."""
+    root()
+    recorded(w)
+    os.chmod(w.dir, 0o755)
+    os.chmod(w.path("t.dat"), 0o644)
+    home = w.path("home")
+    os.mkdir(home)
+    os.chown(home, 65534, 65534)
+    # as after su or in cron: no XDG_RUNTIME_DIR, and /run is root's
+    env = {"PATH": os.environ["PATH"], "HOME": home}
+    with subprocess.Popen([BIN, "view", "t.dat", "--no-index"], cwd=w.dir, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          user=65534, group=65534, extra_groups=[]) as p:
+        try:
+            line = p.stdout.readline()
+            assert f"{home}/.cache/vestige/view-{p.pid}.html" in line, (line, p.stderr.read() if not line else "")
+            p.send_signal(signal.SIGINT)
+            assert p.wait(60) == 0 and not os.listdir(f"{home}/.cache/vestige")
+        finally:
+            p.kill()
+
+
 def test_forged_source(w):
     """Debug information that names a file outside of the folder, from its root or upwards, gets
     nothing."""
@@ -587,6 +609,19 @@ def test_live(w):
                         pass
         p.stdin.close()
     assert p.returncode == 0, p.returncode
+    w.run("clean")
+    # one that ends before it has a record is not waited for
+    with subprocess.Popen([prog], cwd=w.dir, env=dict(env, VESTIGE_BOOT="trace_buf_size=64k"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p, \
+            subprocess.Popen([BIN, "view", "-P", str(p.pid)], cwd=w.dir, env=w.env, stderr=subprocess.PIPE, text=True) as v:
+        try:
+            line = v.stderr.readline()
+            assert "has no records yet" in line, line
+            p.kill()
+            p.wait()
+            assert v.wait(60) == 1 and "nothing to be shown" in v.stderr.read()
+        finally:
+            v.kill()
+            p.kill()
     w.run("clean")
     err = w.run("view", "-P", "4194303", status=1).stderr.decode()
     assert "4194303" in err, err

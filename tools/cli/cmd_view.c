@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/base/cache_folder.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/signals.h"
@@ -64,7 +66,10 @@ static int write_html(const char *path, const struct columns *c)
 	struct answer_cut cut;
 	int err = html_write(path, c, &cut);
 
-	if (!err && cut.calls)
+	if (!err && cut.calls == c->nr_calls && cut.calls)
+		note("all %" PRIu64 " calls are left out: the page has no room for them",
+		     cut.calls);
+	else if (!err && cut.calls)
 		note("%" PRIu64 " calls shorter than %" PRIu64 " ns are left out", cut.calls,
 		     cut.shortest);
 	if (!err && cut.events)
@@ -137,6 +142,19 @@ static int serve_target(struct shown *shown, const struct view_server_options *h
 	return err;
 }
 
+/*
+ * The folder of the redirect file: the mount's, else the cache's, where nothing is mounted and this
+ * user may write. Return: 0 or -errno with fail() set.
+ */
+static int redirect_dir(char *dir, size_t bytes)
+{
+	int err = mount_default_dir(dir, bytes);
+
+	if (err || mount_is_ours(dir) || (mkdir(dir, 0755) && errno != EEXIST) || access(dir, W_OK))
+		err = cache_folder(dir, bytes);
+	return err;
+}
+
 /* Until Ctrl-C, or until the terminal closes. */
 static int serve(struct shown *shown, const struct options *opt)
 {
@@ -151,7 +169,7 @@ static int serve(struct shown *shown, const struct options *opt)
 	if (!alone && !err)
 		err = shown_read(shown);
 	if (!err)
-		err = mount_default_dir(dir, sizeof(dir));
+		err = redirect_dir(dir, sizeof(dir));
 	how.dir = dir;
 	how.live = shown->target;
 	signals_ending(&set);

@@ -67,7 +67,7 @@ static int await_target(struct target *t, const struct shown_wish *opt, const st
 
 	for (;;) {
 		err = read_target(t, opt, v, out);
-		if (err != -ENODATA)
+		if (err != -ENODATA || (!t->ops->grows && !t->ops->lives(t)))
 			return err;
 		if (!noted)
 			note("%s has no records yet: waiting for them; Ctrl-C ends this",

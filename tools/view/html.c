@@ -95,7 +95,8 @@ static void choose(const struct columns *c, struct answer_cut *cut)
 		bytes += classes[--class];
 	for (unsigned int i = 0; i < class; i++)
 		cut->calls += calls[i];
-	cut->shortest = cut->calls ? UINT64_C(1) << class : 0;
+	/* if the rest alone is too large, no call is kept */
+	cut->shortest = cut->calls ? UINT64_C(1) << (class < 63 ? class : 63) : 0;
 }
 
 /* The output of `struct out` without any `<`: in JSON that is only within strings. */
