@@ -509,6 +509,48 @@ def test_a_mark_is_one_record(w):
         assert me in read(f"{m}/{p.pid}/trace") and me not in read(f"{m}/{child}/trace")
 
 
+def test_times_are_not_added_up(w):
+    """The stamps in a session's statistics are a member's."""
+    with session(w, "both") as p, mounted(w) as m:
+        children = []
+        for _ in range(2):
+            send(p, "new")
+            expect(p, b"ready")
+            children = until(lambda n=len(children): (found := [c for c in os.listdir(m) if c.isdigit() and c != str(p.pid)])[n:] and found)
+        assert write(f"{m}/both/trace_clock", "counter") == 0
+        assert write(f"{m}/both/current_tracer", "function") == 0
+        send(p, "3")
+        expect(p, b"3")
+        send(p, ">2")
+        expect(p, b"2")
+        assert write(f"{m}/both/tracing_on", "0") == 0
+        for cpu in range(os.cpu_count()):
+            stamps = lambda who, cpu=cpu: re.findall(r" ts: (\d+)$", read(f"{m}/{who}/per_cpu/cpu{cpu}/stats"), re.M)
+            members = [stamps(c) for c in [str(p.pid), *children]]
+            assert stamps("both") in members, (stamps("both"), members)
+
+
+def test_stopped_members(w):
+    """All members that cannot answer together are waited for as long as one of them."""
+    with session(w, "many") as p, mounted(w) as m:
+        for nr in range(1, 6):
+            send(p, "new")
+            expect(p, b"ready")
+            until(lambda nr=nr: sum(n.isdigit() for n in os.listdir(m)) == nr + 1)
+        members = [int(n) for n in os.listdir(m) if n.isdigit()]
+        try:
+            for pid in members:
+                os.kill(pid, signal.SIGSTOP)
+                until(lambda pid=pid: state_of(pid) == "T")
+            begun = time.monotonic()
+            assert write(f"{m}/many/tracing_on", "0") in (errno.EIO, errno.ETIMEDOUT)
+            # one takes two seconds
+            assert time.monotonic() - begun < 8, time.monotonic() - begun
+        finally:
+            for pid in members:
+                os.kill(pid, signal.SIGCONT)
+
+
 def test_emptied(w):
     """The records of an ended member are removed with the others' buffers."""
     with session(w, "both", boot="ftrace=function") as p, mounted(w) as m:

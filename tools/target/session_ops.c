@@ -13,10 +13,13 @@
 #include "tools/base/fail.h"
 #include "tools/base/time_ns.h"
 #include "tools/target/counts.h"
+#include "tools/target/image.h"
 #include "tools/target/meaning.h"
 #include "tools/target/members_pipe.h"
 #include "tools/target/members_raw.h"
 #include "tools/target/session.h"
+
+#define WAIT_NS UINT64_C(1000000000)
 
 static struct session *of(struct target *t)
 {
@@ -100,6 +103,15 @@ static int add_write(struct session *s, struct written *w)
 	return err;
 }
 
+/*
+ * Is a member stopped, after an operation on all members that began at @begin_ns has waited for
+ * another one? Then it is not waited for: no other operation on the session goes on meanwhile.
+ */
+static bool waited_long(const struct process *p, uint64_t begin_ns)
+{
+	return time_ns(CLOCK_MONOTONIC) - begin_ns > WAIT_NS && image_stopped(p->image.pid);
+}
+
 static int op_write(struct target *t, const char *path, const char *text, size_t n, bool truncate,
 		    int tid)
 {
@@ -123,7 +135,10 @@ static int op_write(struct target *t, const char *path, const char *text, size_t
 	w.depends = text && meaning_depends(path, text, n);
 	for (unsigned int i = 0; i < s->nr_members; i++) {
 		struct process *p = s->members[i];
-		int one = process_lives(p) ? session_carry_out(p, &w) : 0;
+		int one = 0;
+
+		if (process_lives(p))
+			one = waited_long(p, w.begin_ns) ? -ETIMEDOUT : session_carry_out(p, &w);
 
 		/* the error of a member that ends meanwhile is ignored */
 		if (one && one != -ESRCH && !err)
@@ -150,9 +165,12 @@ static int op_mkdir(struct target *t, const char *instance)
 	pthread_mutex_lock(&s->lock);
 	w.begin_ns = time_ns(CLOCK_MONOTONIC);
 	for (unsigned int i = 0; i < s->nr_members; i++) {
-		int one = process_lives(s->members[i]) ? process_mkdir(s->members[i], instance)
-						       : -ESRCH;
+		int one = -ESRCH;
 
+		if (process_lives(s->members[i]))
+			one = waited_long(s->members[i], w.begin_ns)
+				      ? -ETIMEDOUT
+				      : process_mkdir(s->members[i], instance);
 		nr += !one;
 		if (one && one != -ESRCH && one != -EEXIST)
 			err = one;

@@ -130,7 +130,9 @@ static int add_numbers(struct text_of *all, char *text)
 	     line = strtok_r(NULL, "\n", &next), mine = strtok_r(NULL, "\n", &mine_next)) {
 		value = strrchr(line, ' ');
 		value = value ? value + 1 : line;
-		if (strchr(value, '.') || strncmp(mine, line, (size_t)(value - line)))
+		/* times are not added up, in whole numbers neither */
+		if (strchr(value, '.') || strstr(line, " ts: ") ||
+		    strncmp(mine, line, (size_t)(value - line)))
 			snprintf(out, sizeof(out), "%s\n", mine);
 		else
 			snprintf(out, sizeof(out), "%.*s%llu\n", (int)(value - line), line,
