@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The argument of --cpu, tools/base/cpu_list.c. */
+/* CPUs as text, tools/base/cpu_list.c. */
 #include "cm.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/base/cpu_list.h"
 
@@ -19,6 +20,21 @@ static int bits(const char *list)
 		set |= cpus[i] << i;
 	free(cpus);
 	return set;
+}
+
+/* A group of the kernel's mask has at most eight digits (EOVERFLOW). */
+static void test_masks(void **state)
+{
+	char to[CPU_MASK_BYTES];
+
+	assert_string_equal(cpu_mask_all(to, 1), "1");
+	assert_string_equal(cpu_mask_all(to, 2), "3");
+	assert_string_equal(cpu_mask_all(to, 8), "ff");
+	assert_string_equal(cpu_mask_all(to, 32), "ffffffff");
+	assert_string_equal(cpu_mask_all(to, 33), "1,ffffffff");
+	assert_string_equal(cpu_mask_all(to, 64), "ffffffff,ffffffff");
+	assert_string_equal(cpu_mask_all(to, 71), "7f,ffffffff,ffffffff");
+	assert_int_equal(strlen(cpu_mask_all(to, CPU_MASK_MAX)), CPU_MASK_BYTES - 2);
 }
 
 static void test_lists(void **state)
@@ -43,7 +59,8 @@ static void test_lists(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists),
+					   cmocka_unit_test(test_masks)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,3 +53,18 @@ int cpu_list_parse(const char *list, unsigned int nr_cpus, bool **out)
 	*out = cpus;
 	return 0;
 }
+
+const char *cpu_mask_all(char to[CPU_MASK_BYTES], unsigned int nr)
+{
+	char *p = to;
+
+	for (unsigned int i = (nr + 3) / 4; i-- > 0;) {
+		/* the first digit may be of fewer than four CPUs */
+		*p = p == to && nr % 4 ? "137"[nr % 4 - 1] : 'f';
+		p++;
+		if (i && i % 8 == 0)
+			*p++ = ',';
+	}
+	*p = '\0';
+	return to;
+}

@@ -152,7 +152,7 @@ static int reset_system(void *arg, const char *name, bool is_dir)
 static int reset_kernel(struct target *t)
 {
 	struct place events = {.t = t};
-	char all[SETTINGS_CPUS_BYTES];
+	char all[CPU_MASK_BYTES];
 	int err = without("tracing_cpumask",
 			  target_set(t, "tracing_cpumask", settings_all_cpus(all)));
 

@@ -183,24 +183,17 @@ static int put_last(const struct part *p, enum setting_kind kind, const char *pa
 	return text ? put(p, path, text, true) : 0;
 }
 
-const char *settings_all_cpus(char all[SETTINGS_CPUS_BYTES])
+const char *settings_all_cpus(char all[CPU_MASK_BYTES])
 {
-	long nr = sysconf(_SC_NPROCESSORS_CONF), at = 0;
+	long nr = sysconf(_SC_NPROCESSORS_CONF);
 
-	if (nr < 1 || nr > 1024)
-		nr = 1024;
-	if (nr % 4)
-		all[at++] = "137"[nr % 4 - 1];
-	for (long i = 0; i < nr / 4; i++)
-		all[at++] = 'f';
-	all[at] = '\0';
-	return all;
+	return cpu_mask_all(all, nr < 1 || nr > CPU_MASK_MAX ? CPU_MASK_MAX : (unsigned int)nr);
 }
 
 static int put_cpus(const struct part *p)
 {
 	const char *text = last_of(p, SET_CPUS);
-	char all[SETTINGS_CPUS_BYTES];
+	char all[CPU_MASK_BYTES];
 
 	if (!text)
 		return 0;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "tools/base/cpu_list.h"
 #include "tools/cli/control.h"
 
 #define SETTINGS_MAX 512u
@@ -90,7 +91,6 @@ int settings_run(const struct settings *s, char **argv);
  * settings_all_cpus() - the text for tracing_cpumask that names all CPUs of the machine. Return:
  * @all.
  */
-#define SETTINGS_CPUS_BYTES (1024 / 4 + 1)
-const char *settings_all_cpus(char all[SETTINGS_CPUS_BYTES]);
+const char *settings_all_cpus(char all[CPU_MASK_BYTES]);
 
 #endif
