@@ -98,6 +98,18 @@ def test_systrace(w):
     assert max(rows["thread"]) < 2 ** 31 <= min(rows["beside"]), rows
 
 
+def test_stacks_of_two_processes(w):
+    """A coroutine has a row of its own, also where another process has one with that number."""
+    prog = w.compile("p", PROGRAM, "-g")
+    w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", "sh", "-c", f"{prog} & {prog} & wait")
+    w.run("convert", "-q", "--to", "systrace", "t.dat", "t.txt")
+    with open(w.path("t.txt"), encoding="utf-8") as f:
+        rows = re.findall(r"-(\d+) .*tracing_mark_write: B\|(\d+)\|(beside|leaf)$", f.read(), re.M)
+    beside = [tid for tid, _, name in rows if name == "beside"]
+    assert len(beside) == len(set(beside)) == 2 and all(int(tid) > 1 << 31 for tid in beside), rows
+    assert [sum(name == "leaf" and tid == of for tid, _, name in rows) for of in beside] == [3, 3], rows
+
+
 def test_systrace_events(w):
     """Lines of the kernel's events are the kernel's own."""
     data = os.environ["SOURCE_DIR"] + "/tests/data/kernel-v6.dat"

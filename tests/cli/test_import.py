@@ -95,6 +95,12 @@ def test_ftrace(w):
     w.run("record", "-q", "-p", "function", "-o", "f.dat", "--", w.prog, "calls", 4)
     text = w.run("report", "--format=trace", "f.dat").stdout.decode()
     assert len(re.findall(": leaf <-mid", w.run("report", "--format=trace", written(w, "f.txt", text)).stdout.decode())) == 8
+    # a name of C++ has colons
+    line = "   a-7     [000] .....  1.000000: {}ns::work(int) <-ns::main::all()\n"
+    back = w.run("report", "--format=trace", written(w, "n.txt", "# tracer: function\n#\n" + line.format(""))).stdout.decode()
+    assert line.format("").split(": ", 1)[1] in back, back
+    back = w.run("report", "--format=trace", written(w, "e.txt", "# tracer: nop\n#\n" + line.format("work: x::y=1 "))).stdout.decode()
+    assert ": work: x::y=1 ns::work(int)" in back, back
     p = w.run("report", "--format=trace", written(w, "g.txt", "# tracer: function_graph\n#\n 0)   0.1 us    |  leaf();\n"), status=1)
     assert b"no stamps" in p.stderr, p.stderr
 

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 #include "tools/base/note.h"
 #include "tools/reader/joined.h"
 #include "tools/reader/tasks.h"
@@ -235,6 +237,9 @@ int call_export_each(const char *path, const struct export_options *opt,
 		err = nothing(x.v);
 	err = end_part(&x, err);
 	stack_homes_clear(&x.homes);
+	hash_index_clear(&x.by_stack);
+	hash_index_clear(&x.by_number);
+	free(x.stacks);
 	if (!err)
 		view_notes(x.v, x.nr);
 	return err;
@@ -275,9 +280,41 @@ const char *call_export_object(const struct view *v, const struct call_function 
 	return fn->module ? fn->module : program_name(v->r->tasks);
 }
 
-uint64_t call_export_track(const struct call_export *x, const struct call *call)
+/* Give a stack a number: its own, unless a stack of another process has it. */
+static int number_stack(struct call_export *x, uint64_t hash, const struct call *call)
 {
+	const struct export_stack *all = x->stacks;
+	uint32_t number = call->stack, nr = (uint32_t)x->nr_stacks;
+
+	if (HASH_INDEX_FIND(&x->by_number, number, i, all[i].number == number) >= 0)
+		number = x->last_number + 1;
+	if (ARRAY_ROOM(x->stacks, x->nr_stacks, x->room_stacks, 16) ||
+	    hash_index_add(&x->by_stack, hash, nr) || hash_index_add(&x->by_number, number, nr))
+		return fail(ENOMEM, "out of memory");
+	x->stacks[x->nr_stacks++] = (struct export_stack){call->process, call->stack, number};
+	x->last_number = number > x->last_number ? number : x->last_number;
+	return 0;
+}
+
+uint64_t call_export_track(struct call_export *x, const struct call *call)
+{
+	const uint64_t first = UINT64_C(1) << 31;
+	const struct export_stack *all = x->stacks;
+	uint64_t hash = hash_pair(call->process, call->stack);
+	int64_t found;
+
 	if (stack_homes_is_own(&x->homes, call))
 		return (uint64_t)call->pid;
-	return (UINT64_C(1) << 31) + call->stack;
+	found = HASH_INDEX_FIND(&x->by_stack, hash, i,
+				all[i].process == call->process && all[i].stack == call->stack);
+	if (found < 0) {
+		int err = number_stack(x, hash, call);
+
+		if (err) {
+			x->err = err;
+			return first + call->stack;
+		}
+		found = (int64_t)x->nr_stacks - 1;
+	}
+	return first + x->stacks[found].number;
 }

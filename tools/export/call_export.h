@@ -12,6 +12,7 @@
 
 #include "tools/analysis/call_tree.h"
 #include "tools/analysis/stack_homes.h"
+#include "tools/base/hash_index.h"
 #include "tools/export/dat_file.h"
 #include "tools/export/exporter.h"
 #include "tools/text/out.h"
@@ -35,6 +36,13 @@ struct call_export {
 	char *part_path; /* path of the current file, if there are several; else NULL */
 	unsigned int nr_parts;
 	struct stack_homes homes;
+	/* The stacks that are no thread's own, of all processes, and their numbers. */
+	struct export_stack {
+		uint32_t process, stack, number;
+	} * stacks;
+	size_t nr_stacks, room_stacks;
+	struct hash_index by_stack, by_number;
+	uint32_t last_number; /* the greatest */
 };
 
 /* The functions of a format that writes calls one by one, with little memory. Each may be NULL. */
@@ -98,8 +106,9 @@ const char *call_export_object(const struct view *v, const struct call_function 
  * call_export_track() - the track on which a viewer draws a call. The calls of one track nest. A
  * thread has a track, and so has each other stack on which it ran (of a coroutine, of a signal
  * handler). A thread's own stack is the stack of its first call. Only with call_export_each().
- * Return: the track's number in the process: the thread's id, or 2^31 + the number of the stack.
+ * Return: the track's number, which no other track of the recording has: the thread's id, or 2^31 +
+ * the number of the stack; if a stack of another process has that number, + a greater one.
  */
-uint64_t call_export_track(const struct call_export *x, const struct call *call);
+uint64_t call_export_track(struct call_export *x, const struct call *call);
 
 #endif

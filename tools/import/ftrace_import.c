@@ -123,9 +123,17 @@ static int take_function(struct import *im, struct line *l, int32_t thread, char
 	return err ? err : import_hit(im, l->cpu, thread, l->ts, ip, parent_ip);
 }
 
+/* The colon behind an event's name; the colons of `ns::f` are part of a name. */
+static char *find_colon(char *p)
+{
+	while ((p = strchr(p, ':')) && p[1] && p[1] != ' ')
+		p += 1 + (p[1] == ':');
+	return p;
+}
+
 static int take(struct import *im, struct line *l)
 {
-	char *colon = strchr(l->text, ':'), *arrow = strstr(l->text, " <-");
+	char *colon = find_colon(l->text), *arrow = strstr(l->text, " <-");
 	int32_t thread;
 	uint64_t ip;
 	int err = import_thread(im, 0, l->tid, &thread);

@@ -112,7 +112,13 @@ static bool put_key(const struct histogram *h, uint32_t field, const uint8_t *ro
 
 static void put_percent(uint64_t v, uint64_t total, struct out *o)
 {
-	uint64_t n = total ? (v > UINT64_MAX / 10000 ? v / total * 10000 : v * 10000 / total) : 0;
+	uint64_t n = 0;
+
+	/* as in the kernel */
+	if (v > UINT64_MAX / 10000)
+		n = total / 10000 ? v / (total / 10000) : 0;
+	else if (total)
+		n = v * 10000 / total;
 
 	out_printf(o, "%3" PRIu64 ".%02u", n / 100, (unsigned int)(n % 100));
 }
