@@ -10,9 +10,11 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/core/context.h"
 #include "engine/core/options.h"
+#include "engine/core/tracer.h"
 #include "engine/process/area.h"
 #include "engine/process/area_dead.h"
 #include "engine/process/clock.h"
@@ -228,3 +230,18 @@ int latency_report(struct trace_array *tr, const struct latency_stretch *s)
 	stretch_end(tr->ring);
 	return news;
 }
+
+/* A stretch is kept in the snapshot's pages, which the child's area does not have yet. */
+static void fork_latency(const struct lifecycle_fork *f)
+{
+	struct trace_array *tr;
+	uint32_t i;
+
+	for (i = 0; f->when == LIFECYCLE_FORK_RESUME && i < RING_MAX; i++) {
+		tr = trace_array_at(i);
+		if (tr && tr->current && tr->current->use_max_tr)
+			trace_array_alloc_snapshot(tr);
+	}
+}
+
+LIFECYCLE(LIFECYCLE_CORE, NULL, fork_latency, NULL);

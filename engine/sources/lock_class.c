@@ -13,6 +13,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
 #include "engine/base/hash.h"
 #include "engine/process/object.h"
 #include "engine/sources/deputies.h"
@@ -156,7 +157,8 @@ struct lock_known lock_class_of(const void *lock, uint64_t site)
 	const struct known_lock *k;
 	uint32_t class = 0;
 
-	if (!tables)
+	/* a fork's child may have no area */
+	if (!tables || !area)
 		return (struct lock_known){0};
 	k = find(lock);
 	if (k)
@@ -240,6 +242,45 @@ void lock_class_stop(void)
 	source_ignore(&lock_sources[LOCK_DESTROY], &on_destroy.link);
 	source_ignore(&lock_sources[LOCK_INIT], &on_init.link);
 }
+
+/* An object was unloaded: another one may be at its addresses next. */
+static void end_object(uint64_t lo, uint64_t hi)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < NR_SETS; i++)
+		for (k = 0; k < WAYS; k++) {
+			struct known_lock *l = &tables->locks[i][k];
+			const void *lock = load_relaxed(&l->lock);
+
+			if ((uint64_t)lock - lo < hi - lo)
+				compare_and_store(&l->lock, lock, NULL);
+		}
+	for (i = 1; i < NR_CLASSES; i++) {
+		uint64_t key = load_relaxed(&tables->classes[i].key);
+
+		if ((key >> 2) - lo < hi - lo)
+			store_relaxed(&tables->classes[i].key, key | LOCK_CLASS_GONE);
+	}
+}
+
+static void follow(void)
+{
+	static uint64_t ended[OBJECT_MAX / 64];
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+
+		if (o->loaded || bitmap_has(ended, i))
+			continue;
+		bitmap_set(ended, i);
+		if (tables && area) /* a fork's child may have no area */
+			end_object(object_row(o)->lo, object_row(o)->hi);
+	}
+}
+
+OBJECT_FOLLOWER(OBJECT_FOLLOW_FUNCTIONS, follow);
 
 struct lock_class_counts lock_class_count(void)
 {

@@ -11,14 +11,16 @@
 
 enum lock_class_by { LOCK_BY_INIT, LOCK_BY_VARIABLE, LOCK_BY_FIRST };
 
+#define LOCK_CLASS_GONE (UINT64_C(1) << 63)
+
 struct lock_class {
-	uint64_t key; /* 0: a free slot */
+	uint64_t key; /* 0: a free slot; LOCK_CLASS_GONE: its object was unloaded */
 };
 
 /* The address of the initialising or first call, or of the variable. */
 static inline uint64_t lock_class_address(const struct lock_class *c)
 {
-	return load_relaxed(&c->key) >> 2;
+	return (load_relaxed(&c->key) & ~LOCK_CLASS_GONE) >> 2;
 }
 
 static inline enum lock_class_by lock_class_by(const struct lock_class *c)

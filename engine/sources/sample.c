@@ -230,6 +230,8 @@ static void forget(const struct perf_user *user)
 	(void)user;
 	nr_rows = 0;
 	agent = 0;
+	/* the CPU time of a fork's child begins at 0 */
+	store_relaxed(&generation, generation + 1);
 }
 
 static const struct perf_user perf_user = {.apply = apply, .wanted = wanted, .forget = forget};

@@ -131,6 +131,7 @@ static int find_left(const struct parser *p, const char *name, size_t n, struct 
 	} else if (text_is(name, n, "CPU") || text_is(name, n, "cpu") ||
 		   text_is(name, n, "common_cpu")) {
 		t->from = FROM_CPU;
+		t->is_signed = 1;
 	} else if (text_is(name, n, "COMM") || text_is(name, n, "comm") ||
 		   text_is(name, n, "common_comm")) {
 		t->from = FROM_COMM;
@@ -241,7 +242,8 @@ static int parse_number(struct parser *p, struct filter_pred *t)
 	if (!is_number(t) || t->op == OP_GLOB)
 		return bad(p, -EINVAL, "Illegal operation for field type", position);
 	if (str_to_u64(p->text + start + minus, p->at - start - minus, &v) ||
-	    (minus && v > UINT64_C(1) << 63) || (t->is_signed && !minus && v >> 63))
+	    (minus && (!t->is_signed || v > UINT64_C(1) << 63)) ||
+	    (t->is_signed && !minus && v >> 63))
 		return bad(p, -EINVAL, "Illegal integer value", position);
 	t->value = minus ? -v : v;
 	if (t->from == FROM_NUMBER)

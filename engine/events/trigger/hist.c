@@ -230,6 +230,9 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 
 	h->tr = f->tr;
 	lay_out(h);
+	/* of another event with a field of that name: a row has no room for its text */
+	if (h->map && h->map->row_bytes != h->extra_at + h->extra_bytes)
+		return -EINVAL;
 	err = h->has_stack ? stack_start() : 0;
 	if (h->has_time && !hist_unit_ns)
 		hist_unit_ns = clock_unit_ns();

@@ -151,12 +151,8 @@ static void copy_stack(const struct hist_field *f, const uint8_t *record, uint64
 		return;
 	}
 	from = bytes_of(f, record, &n);
-	if (n < sizeof(nr))
-		return;
-	memcpy(&nr, from, sizeof(nr));
-	if (nr > n / 8 - 1)
-		nr = n / 8 - 1;
-	memcpy(to, from + 8, (nr < HIST_MAX_STACK ? nr : HIST_MAX_STACK) * 8);
+	nr = n / 8;
+	memcpy(to, from, (nr < HIST_MAX_STACK ? nr : HIST_MAX_STACK) * 8);
 }
 
 static uint64_t hash_of(const uint64_t *key, uint32_t words)

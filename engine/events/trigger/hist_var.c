@@ -87,6 +87,17 @@ void hist_vars_free(struct hist *h)
 	h->more = NULL;
 }
 
+static uint32_t room_of(const struct hist_expr *e)
+{
+	uint32_t bytes = e ? e->size : 8;
+
+	if (!e || e->type == AREA_HIST_NUMBER)
+		return 8;
+	if (e->type == AREA_HIST_STACK)
+		return bytes;
+	return ((bytes < HIST_MAX_STRING ? bytes : HIST_MAX_STRING) + 8) & ~7u;
+}
+
 static int same_vars(const struct hist_vars *a, const struct hist_vars *b)
 {
 	uint32_t i, j = 0;
@@ -97,7 +108,9 @@ static int same_vars(const struct hist_vars *a, const struct hist_vars *b)
 		while (j < b->nr_vars && b->vars[j].kind != HIST_VAR_NAMED)
 			j++;
 		if (j == b->nr_vars || !str_equal(a->vars[i].name, b->vars[j].name) ||
-		    !str_equal(a->vars[i].expr->text, b->vars[j].expr->text))
+		    !str_equal(a->vars[i].expr->text, b->vars[j].expr->text) ||
+		    a->vars[i].expr->type != b->vars[j].expr->type ||
+		    room_of(a->vars[i].expr) != room_of(b->vars[j].expr))
 			return 0;
 		j++;
 	}
@@ -400,17 +413,6 @@ int hist_vars_parse(struct line *l)
 		cut(&l->defs[i].expr);
 	}
 	return err;
-}
-
-static uint32_t room_of(const struct hist_expr *e)
-{
-	uint32_t bytes = e ? e->size : 8;
-
-	if (!e || e->type == AREA_HIST_NUMBER)
-		return 8;
-	if (e->type == AREA_HIST_STACK)
-		return bytes;
-	return ((bytes < HIST_MAX_STRING ? bytes : HIST_MAX_STRING) + 8) & ~7u;
 }
 
 void hist_vars_lay_out(struct hist *h)

@@ -109,11 +109,13 @@ static void fill_fields(const struct synth_event *e, struct scratch *w)
 			seq_puts(&s, f->kind == SYNTH_NUMBER ? "" : DATA_LOC);
 			seq_puts(&s, f->type);
 		}
-		w->fields[i] = (struct vestige_event_field){.type = w->types[i],
-							    .name = f->name,
-							    .size = f->size,
-							    .offset = f->offset,
-							    .is_signed = f->is_signed};
+		w->fields[i] = (struct vestige_event_field){
+			.type = w->types[i],
+			.name = f->name,
+			.size = f->size,
+			.offset = f->offset,
+			.is_signed = f->is_signed,
+			.filter_type = f->kind == SYNTH_STACK ? FILTER_STACKTRACE : FILTER_OTHER};
 	}
 }
 

@@ -64,22 +64,19 @@ static void fire_disable(struct event_trigger *t, const void *record)
 }
 
 /*
- * Pause all histograms of another event. Their list does not change between ring_enter() and
- * ring_leave().
+ * Pause all histograms of another event. As in the kernel, each firing counts, also one that
+ * changes nothing. Their list does not change between ring_enter() and ring_leave().
  */
 static void pause_hists(struct event_trigger *t, int paused)
 {
 	struct event_trigger *other;
-	int taken = 0;
 
+	if (!take_count(t))
+		return;
 	for (other = load_acquire(&t->target->triggers); other;
 	     other = load_acquire(&other->next)) {
-		if (!other->hist || hist_paused(other->hist) == paused)
-			continue;
-		if (!taken && !take_count(t))
-			return;
-		taken = 1;
-		hist_pause(other->hist, paused);
+		if (other->hist)
+			hist_pause(other->hist, paused);
 	}
 }
 

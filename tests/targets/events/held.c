@@ -12,6 +12,7 @@
  *	nested MS	a recursive mutex three times, a lock within it, in crossed order
  *	before MS	takes big_lock; `after` gives it back
  *	loop N		N thousand short holds
+ *	fork		a child goes on with the commands that follow
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -252,6 +254,15 @@ int main(void)
 			pthread_mutex_lock(&big_lock);
 		else if (!strcmp(word, "after"))
 			pthread_mutex_unlock(&big_lock);
+		else if (!strcmp(word, "fork")) {
+			int child = fork(), status = 0;
+
+			if (child) {
+				waitpid(child, &status, 0);
+				return status != 0;
+			}
+			tid = gettid();
+		}
 		printf("done %lu %d", took / 1000, tid);
 		if (!strcmp(word, "sorts"))
 			sorts(n);

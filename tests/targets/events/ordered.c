@@ -21,12 +21,16 @@
  *	reuse		heap memory that is one sort of lock and later another one
  *	many N		N thousand mutexes, made, taken in pairs and destroyed
  *	forgotten N	N thousand mutexes, made by a constant, taken, and released by free() alone
+ *	reload		one.so and two.so, loaded and unloaded one after the other
+ *	fork		a child does the rounds that follow
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -368,6 +372,37 @@ FN static void forgotten(long thousands)
 	}
 }
 
+/* Two libraries, one after the other and mostly at one place, each with a lock of its own. */
+static void reload(void)
+{
+	static const char *const names[] = {"./one.so", "./two.so"};
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		void *library = dlopen(names[i], RTLD_NOW);
+		void (*take)(pthread_mutex_t *, int) = NULL;
+
+		if (library)
+			*(void **)&take = dlsym(library, "take_with_own");
+		if (!take)
+			abort();
+		take(&first_lock, i);
+		dlclose(library);
+	}
+}
+
+/* The child does the rounds that follow. The parent waits for it. */
+static void go_on_as_child(void)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child)
+		return;
+	waitpid(child, &status, 0);
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
 int main(void)
 {
 	char line[64], word[32];
@@ -408,6 +443,10 @@ int main(void)
 			many(n);
 		else if (!strcmp(word, "forgotten"))
 			forgotten(n);
+		else if (!strcmp(word, "fork"))
+			go_on_as_child();
+		else if (!strcmp(word, "reload"))
+			reload();
 		puts("done 0");
 		fflush(stdout);
 	}
