@@ -96,11 +96,14 @@ static int compare_string(const struct filter_pred *p, const char *s, uint32_t n
 	while (len < n && s[len])
 		len++;
 	if (p->op == OP_GLOB) {
+		/* as in the kernel's filter_parse_regex() */
+		uint32_t not = p->string[0] == '!';
+
 		if (len > FILTER_MAX_STRING)
 			len = FILTER_MAX_STRING;
 		memcpy(text, s, len);
 		text[len] = 0;
-		return glob_match(p->string, p->string_bytes, text);
+		return glob_match(p->string + not, p->string_bytes - not, text) != (int)not ;
 	}
 	same = len == p->string_bytes && !memcmp(s, p->string, len);
 	return p->op == OP_EQ ? same : !same;
