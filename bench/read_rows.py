@@ -259,8 +259,14 @@ def bench_answer():
 
     def lines_a_second(command):
         path = f"{harness.folder}/answer.txt"
-        with open(path, "wb") as f:
-            took = seconds(VESTIGE, *command.split(), dat, out=f)
+        # The second time, with the pages of the first: memory that a virtual machine has not used
+        # lately comes from its host, which takes longer than the report. They are not written to
+        # the disk meanwhile.
+        for _ in range(2):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            with open(path, "wb") as f:
+                took = seconds(VESTIGE, *command.split(), dat, out=f)
         with open(path, "rb") as f:
             lines = sum(block.count(b"\n") for block in iter(lambda: f.read(1 << 20), b""))
         os.unlink(path)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_stream.h. In memory are two chunks (of a compressed file, at most CHUNK_MAX each) or two
- * windows of sub-buffers, for a file of any size. The second one is loaded by another thread.
+ * See dat_stream.h. In memory are two windows of sub-buffers, for a file of any size: WINDOW_BYTES,
+ * or in a compressed file chunks of that size together, or one chunk of up to CHUNK_MAX. The second
+ * window is loaded by another thread.
  *
  * If a sub-buffer is damaged, the rest of it is skipped, and the next record has
  * RECORD_LOST_UNKNOWN. If a chunk cannot be unpacked, the stream ends with an error, since the
@@ -158,6 +159,7 @@ int dat_stream_bytes(const struct dat_stream *s, uint64_t *bytes)
 	return ret < 0 ? ret : 0;
 }
 
+/* Append the next chunk to s->next. Return: 1, 0 at the end, -errno. */
 static int load_chunk(struct dat_stream *s)
 {
 	uint32_t sizes[2];
@@ -182,16 +184,28 @@ static int load_chunk(struct dat_stream *s)
 		return unreadable(s, ret);
 	if (!cursor_zstd_agrees(s->packed, sizes[0], sizes[1]))
 		return damaged(s, "a chunk whose size is not what its head says");
-	ret = grow(&s->next.buf, &s->next.room, sizes[1]);
+	ret = grow(&s->next.buf, &s->next.room, s->next.bytes + sizes[1]);
 	if (ret)
 		return ret;
-	n = ZSTD_decompress(s->next.buf, sizes[1], s->packed, sizes[0]);
+	n = ZSTD_decompress(s->next.buf + s->next.bytes, sizes[1], s->packed, sizes[0]);
 	if (ZSTD_isError(n) || n != sizes[1])
 		return damaged(s, "a chunk that does not decompress");
 	s->pos += sizeof(sizes) + sizes[0];
 	s->chunks_left--;
-	s->next.bytes = n;
+	s->next.bytes += n;
 	return 1;
+}
+
+/* Chunks for a window. An error that comes behind some of them is reported by the next call. */
+static int load_chunks(struct dat_stream *s)
+{
+	int ret;
+
+	s->next.bytes = 0;
+	do
+		ret = load_chunk(s);
+	while (ret > 0 && s->next.bytes < WINDOW_BYTES);
+	return s->next.bytes ? 1 : ret;
 }
 
 /* Load s->next. Return: 1, 0 at the end, -errno with fail() set. */
@@ -199,7 +213,7 @@ static int load(void *arg)
 {
 	struct dat_stream *s = arg;
 
-	return s->layout->compressed ? load_chunk(s) : load_window(s);
+	return s->layout->compressed ? load_chunks(s) : load_window(s);
 }
 
 /* Make the next window the current one, and begin to load the one behind it. Return: as load(). */

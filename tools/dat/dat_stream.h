@@ -11,7 +11,7 @@
 #include "tools/reader/formats.h"
 #include "tools/reader/reader.h"
 
-/* Whole sub-buffers: a chunk of a compressed file, else a window. */
+/* Whole sub-buffers. */
 struct dat_window {
 	unsigned char *buf;
 	size_t room, bytes;

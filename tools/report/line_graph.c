@@ -26,6 +26,12 @@ static char *put_duration(char *p, uint64_t ns)
 	uint64_t us = ns / 1000;
 	char mark = ' ', *begin;
 
+	if (ns < 10000) { /* most calls */
+		memcpy(p, "  0.000 us   |  ", 16);
+		p[2] = (char)('0' + us);
+		number_zeros(p + 4, ns % 1000, 3);
+		return p + 16;
+	}
 	for (size_t i = 0; ns > 10000 && mark == ' '; i++)
 		if (ns > marks[i].above)
 			mark = marks[i].mark;
@@ -46,9 +52,13 @@ static char *put_duration(char *p, uint64_t ns)
 
 static char *put_depth(char *p, uint64_t depth)
 {
+	static const char blanks[] = "                                ";
 	size_t n = 2 * (depth < MAX_DEPTH ? depth : MAX_DEPTH);
 
-	memset(p, ' ', n);
+	if (n < sizeof(blanks)) /* the name comes over what is too much */
+		memcpy(p, blanks, sizeof(blanks) - 1);
+	else
+		memset(p, ' ', n);
 	return p + n;
 }
 
@@ -78,8 +88,7 @@ static char *put_name(struct line *l, struct out *o, char *p, uint64_t addr)
 			return put_other_name(l, o, p, addr);
 		name_slot_set(slot, addr, s->name);
 	}
-	memcpy(p, slot->name, slot->bytes);
-	return p + slot->bytes;
+	return name_slot_put(slot, p);
 }
 
 /* The end of the call that @rec begins, if @next is it. @func: the function. Return: NULL: no. */

@@ -110,7 +110,8 @@ static void write_full(struct out_writer *w)
 		pthread_mutex_lock(&w->lock);
 		w->err = err;
 		w->written++;
-		pthread_cond_signal(&w->less);
+		if (w->full - w->written == OUT_BUFFERS / 2)
+			pthread_cond_signal(&w->less);
 	}
 }
 
@@ -176,8 +177,10 @@ static int writer_put(struct out_writer *w, char **buf, size_t bytes)
 	pthread_mutex_lock(&w->lock);
 	if (!w->running && w->full - w->written == OUT_BUFFERS)
 		write_full(w);
-	while (w->full - w->written == OUT_BUFFERS)
-		pthread_cond_wait(&w->less, &w->lock);
+	/* if it must wait, until half of them are written: a wake-up costs as much as 100 lines */
+	if (w->full - w->written == OUT_BUFFERS)
+		while (w->full - w->written > OUT_BUFFERS / 2)
+			pthread_cond_wait(&w->less, &w->lock);
 	i = w->full++ % OUT_BUFFERS;
 	empty = w->ring[i].buf;
 	w->ring[i].buf = *buf;
