@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATE = 3, PARENT = 4, THREADS = 20, START = 22, CODE = 26, CPU = 39 };
+enum { STATE = 3, PARENT = 4, THREADS = 20, START = 22, CODE = 26, CPU = 39, ENV = 50 };
 
 static const struct {
 	const char *name;
@@ -39,6 +39,7 @@ bool proc_stat_at(int fd, struct proc_stat *s)
 {
 	char text[1024], *name, *at;
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	unsigned long long env = 0;
 	int field = STATE - 1;
 
 	if (n <= 0)
@@ -50,7 +51,7 @@ bool proc_stat_at(int fd, struct proc_stat *s)
 		return false;
 	*s = (struct proc_stat){.cpu = 0};
 	snprintf(s->comm, sizeof(s->comm), "%.*s", (int)(at - name - 1), name + 1);
-	while (field < CPU && (at = strchr(at, ' '))) {
+	while (field <= ENV && (at = strchr(at, ' '))) {
 		at++;
 		field++;
 		if (field == STATE)
@@ -65,6 +66,10 @@ bool proc_stat_at(int fd, struct proc_stat *s)
 			s->has_code = strtoull(at, NULL, 10) != 0;
 		else if (field == CPU)
 			s->cpu = atoi(at);
+		else if (field == ENV)
+			env = strtoull(at, NULL, 10);
+		else if (field == ENV + 1)
+			s->has_environ = strtoull(at, NULL, 10) > env;
 	}
 	return field >= START;
 }

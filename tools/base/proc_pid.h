@@ -20,6 +20,7 @@ struct proc_stat {
 	unsigned long long start; /* field 22, in ticks since the machine's start */
 	int cpu;		  /* where it ran last */
 	bool has_code;		  /* field 26: false in execve(), and of a thread of the kernel */
+	bool has_environ; /* fields 50 and 51: it has an environment; false if not permitted */
 };
 
 /* Returns a descriptor of /proc/PID/stat for proc_stat_at(), or -1 with errno. */

@@ -11,7 +11,7 @@
 
 #include "tools/base/proc_pid.h"
 
-#define LOOKS	    20 /* until environment and code are of one moment */
+#define LOOKS	    20 /* at a process that executes */
 #define FIRST_BYTES 65536u
 #define MOST_BYTES  (64u << 20)
 
@@ -84,8 +84,10 @@ char *process_env(int pid, const char *name)
 
 /*
  * In execve() a program gets its memory first, then its arguments, then its environment. The kernel
- * notes the place of its code last (fs/binfmt_elf.c). So where the environment is empty that place
- * tells apart a program that has none.
+ * notes the place of its code last (fs/binfmt_elf.c). If the environment is empty and that place is
+ * set, the program has no environment. A program that executes another one all the time may have
+ * its environment by now and lack it again in the next look: reading it waits for a lock that
+ * execve() gives up just before it sets the environment.
  */
 static enum process_env_state without_environment(int pid)
 {
@@ -94,14 +96,14 @@ static enum process_env_state without_environment(int pid)
 
 	if (!proc_stat(pid, &stat) || proc_status(pid, &status) || !status.has_memory)
 		return PROCESS_ENV_NONE;
-	return stat.has_code ? PROCESS_ENV_OTHER : PROCESS_ENV_EXECUTES;
+	return stat.has_code && !stat.has_environ ? PROCESS_ENV_OTHER : PROCESS_ENV_EXECUTES;
 }
 
 enum process_env_state process_env_is(int pid, const char *name, const char *value)
 {
-	enum process_env_state state = PROCESS_ENV_OTHER;
+	enum process_env_state state = PROCESS_ENV_EXECUTES;
 
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < LOOKS && state == PROCESS_ENV_EXECUTES; i++) {
 		size_t bytes = 0;
 		char *text = snapshot(pid, "environ", &bytes);
 		const char *its = text ? value_in(text, bytes, name) : NULL;
@@ -113,9 +115,6 @@ enum process_env_state process_env_is(int pid, const char *name, const char *val
 		if (bytes)
 			return same ? PROCESS_ENV_SAME : PROCESS_ENV_OTHER;
 		state = without_environment(pid);
-		if (state != PROCESS_ENV_OTHER)
-			return state;
-		/* it has executed between the two, or it has no environment: then it stays so */
 	}
 	return state;
 }
