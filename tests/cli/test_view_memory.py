@@ -43,7 +43,7 @@ def ask(w, *command, file_bytes=None):
 
 def test_sql(w):
     """`sql` of many calls has a limit to its memory. Without a file it says the same."""
-    w.run("record", "-q", "--native", "-p", "function_graph", "-o", "many", "--", w.compile("many", MORE), str(CALLS))
+    w.run("record", "-q", "--native", "-b", "300000", "-p", "function_graph", "-o", "many", "--", w.compile("many", MORE), str(CALLS))
     profile = json.loads(w.run("profile", "--json", "many").stdout)
     lines, memory = ask(w, "sql", "many", QUERY)
     assert memory < 320, memory

@@ -71,11 +71,12 @@ static void test_results(void **state)
 /* The owner does a job that waits behind another one, and waits for one that runs. */
 static void test_taken_back(void **state)
 {
-	struct job_thread *t = job_thread_new();
 	struct task first = {.result = 1}, second = {.result = 2}, third = {.result = 3};
+	struct job_thread *t;
 
 	if (!has_two_cpus())
 		skip();
+	t = job_thread_new();
 	assert_non_null(t);
 	atomic_store(&hold, true);
 	first.job = (struct job){.run = act_held, .arg = &first};
@@ -92,6 +93,21 @@ static void test_taken_back(void **state)
 	assert_int_equal(job_finish(t, &first.job), 1);
 	assert_false(pthread_equal(first.by, pthread_self()));
 	assert_int_equal(job_finish(t, &third.job), 3);
+	/* a dropped one is not done if it has not begun, and leaves no error */
+	atomic_store(&hold, true);
+	atomic_store(&started, false);
+	third = (struct task){.result = -EIO, .job = {.run = act, .arg = &third}};
+	job_begin(t, &first.job);
+	job_begin(t, &third.job);
+	while (!atomic_load(&started))
+		sched_yield();
+	(fail)(ENOENT, "another error");
+	job_drop(t, &third.job);
+	assert_false(job_is_begun(&third.job));
+	assert_int_equal(third.by, 0);
+	atomic_store(&hold, false);
+	job_drop(t, &first.job);
+	assert_string_equal(fail_text(), "another error");
 	job_thread_free(t);
 }
 

@@ -109,23 +109,40 @@ static void take_back(struct job_thread *t, struct job *j)
 		t->last = at;
 }
 
-int job_finish(struct job_thread *t, struct job *j)
+/* Wait while @j runs; take it back if it waits. */
+static void claim(struct job_thread *t, struct job *j)
 {
-	int ret;
-
 	pthread_mutex_lock(&t->lock);
 	while (j->state == JOB_RUNS)
 		pthread_cond_wait(&t->done, &t->lock);
 	if (j->state == JOB_WAITS)
 		take_back(t, j);
 	pthread_mutex_unlock(&t->lock);
+}
+
+static void forget(struct job *j)
+{
+	free(j->why);
+	j->why = NULL;
+	j->begun = false;
+}
+
+void job_drop(struct job_thread *t, struct job *j)
+{
+	claim(t, j);
+	forget(j);
+}
+
+int job_finish(struct job_thread *t, struct job *j)
+{
+	int ret;
+
+	claim(t, j);
 	if (j->state == JOB_WAITS)
 		run(j);
 	ret = j->ret;
 	if (ret < 0)
 		ret = fail(-ret, "%s", j->why ? j->why : "out of memory");
-	free(j->why);
-	j->why = NULL;
-	j->begun = false;
+	forget(j);
 	return ret;
 }

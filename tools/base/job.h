@@ -34,7 +34,7 @@ struct job {
  */
 struct job_thread *job_thread_new(void);
 
-/* End the thread. Each job that was begun has been finished. NULL: does nothing. */
+/* End the thread; each job that was begun is finished or dropped. NULL: does nothing. */
 void job_thread_free(struct job_thread *t);
 
 /* Let the thread do @j, which is not begun. It is borrowed until job_finish(). */
@@ -51,5 +51,8 @@ static inline bool job_is_begun(const struct job *j)
  * Return: as run(), with fail() set in this thread.
  */
 int job_finish(struct job_thread *t, struct job *j);
+
+/* As job_finish(), but a job that was not started is not done, and the result is dropped. */
+void job_drop(struct job_thread *t, struct job *j);
 
 #endif

@@ -23,7 +23,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/spill.h"
 
-#define PAGE  4096u
+#define PAGE  65536u /* a multiple of every machine's page */
 #define PIECE SPILL_ARRAYS_TRIM
 
 /* An array's range of the file. */
@@ -80,6 +80,9 @@ static int allocate(size_t bytes)
 	do
 		err = posix_fallocate(all.fd, all.end, (off_t)bytes);
 	while (err == EINTR);
+	/* give back what it got before the disk was full */
+	if (err && ftruncate(all.fd, all.end))
+		return -1;
 	return err ? -1 : 0;
 }
 
@@ -97,6 +100,8 @@ static struct range *range_new(size_t bytes)
 		.next = all.ranges, .at = &all.ranges, .bytes = bytes, .offset = all.end};
 	r->map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, all.fd, r->offset);
 	if (r->map == MAP_FAILED) {
+		if (ftruncate(all.fd, all.end))
+			all.no_file = true;
 		free(r);
 		return NULL;
 	}

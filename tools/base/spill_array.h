@@ -34,5 +34,6 @@ void spill_array_free(void *array);
  */
 void spill_arrays_trim(void);
 #define SPILL_ARRAYS_TRIM ((size_t)32 << 20)
+#define SPILL_ARRAYS_ROWS (1u << 19) /* rows of up to 64 bytes have that size */
 
 #endif

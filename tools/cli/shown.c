@@ -66,8 +66,11 @@ static int await_target(struct target *t, const struct shown_wish *opt, const st
 	int err;
 
 	for (;;) {
+		/* its last records are read, too */
+		bool lives = t->ops->grows || t->ops->lives(t);
+
 		err = read_target(t, opt, v, out);
-		if (err != -ENODATA || (!t->ops->grows && !t->ops->lives(t)))
+		if (err != -ENODATA || !lives)
 			return err;
 		if (!noted)
 			note("%s has no records yet: waiting for them; Ctrl-C ends this",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See dat_stream.h. In memory are two windows of sub-buffers, for a file of any size: WINDOW_BYTES,
- * or in a compressed file chunks of that size together, or one chunk of up to CHUNK_MAX. The second
- * window is loaded by another thread.
+ * or in a compressed file chunks until they have that size (a chunk is CHUNK_MAX at most). The
+ * second window is loaded by another thread; without one there is one window.
  *
  * If a sub-buffer is damaged, the rest of it is skipped, and the next record has
  * RECORD_LOST_UNKNOWN. If a chunk cannot be unpacked, the stream ends with an error, since the
@@ -23,9 +23,10 @@
 #include "tools/dat/dat_format.h"
 #include "tools/dat/dat_swap.h"
 
-#define CHUNK_MAX    (64u << 20)
-#define WINDOW_BYTES (256u << 10)
-#define FIRST_AHEAD  4u /* windows that are loaded before the other thread is worth its start */
+#define CHUNK_MAX     (64u << 20)
+#define CHUNK_SUBBUFS 256u /* trace-cmd's and ours have 10 to 32 */
+#define WINDOW_BYTES  (256u << 10)
+#define FIRST_AHEAD   4u /* windows that are loaded before the other thread is worth its start */
 
 void dat_stream_init(struct dat_stream *s, const struct dat_layout *layout, unsigned int cpu,
 		     uint64_t start, uint64_t bytes)
@@ -39,7 +40,7 @@ void dat_stream_reset(struct dat_stream *s)
 	struct job_thread *jobs = s->jobs;
 
 	if (job_is_begun(&s->load))
-		job_finish(jobs, &s->load);
+		job_drop(jobs, &s->load);
 	free(s->now.buf);
 	free(s->next.buf);
 	free(s->packed);
@@ -131,7 +132,8 @@ static int chunk_sizes(struct dat_stream *s, uint32_t sizes[2])
 	}
 	if (sizes[0] > s->end - s->pos - 2 * sizeof(*sizes))
 		return damaged(s, "a chunk that reaches beyond the CPU's data");
-	if (!sizes[1] || sizes[1] > CHUNK_MAX || sizes[1] % s->layout->page_bytes)
+	if (!sizes[1] || sizes[1] > CHUNK_MAX || sizes[1] % s->layout->page_bytes ||
+	    sizes[1] / s->layout->page_bytes > CHUNK_SUBBUFS)
 		return damaged(s, "a chunk of an impossible size");
 	return 0;
 }
@@ -219,11 +221,16 @@ static int load(void *arg)
 /* Make the next window the current one, and begin to load the one behind it. Return: as load(). */
 static int advance(struct dat_stream *s)
 {
-	struct dat_window spare = s->now;
+	struct dat_window spare;
 	int ret;
 
 	s->data = NULL;
 	s->buf_pos = s->now.bytes = 0;
+	if (!s->jobs && s->now.buf) { /* one is enough */
+		s->next = s->now;
+		s->now = (struct dat_window){0};
+	}
+	spare = s->now;
 	ret = job_is_begun(&s->load) ? job_finish(s->jobs, &s->load) : load(s);
 	if (ret <= 0)
 		return ret;

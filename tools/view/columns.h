@@ -2,7 +2,7 @@
 /*
  * A recording as the viewer draws it: tracks, each with rows of spans (span_row.h), and the columns
  * of the events. A call takes 24 bytes; an event takes 36 and its text, and equal texts are kept
- * once. Much of them is in a file: spill_array.h.
+ * once. Large columns may be in a file: spill_array.h.
  */
 #ifndef VESTIGE_TOOLS_COLUMNS_H
 #define VESTIGE_TOOLS_COLUMNS_H

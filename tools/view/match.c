@@ -419,6 +419,8 @@ static int filter_row(const struct columns *c, const struct match *m, struct col
 
 	to->has_extra = from->has_extra;
 	for (size_t i = 0; i < from->nr; i++) {
+		if ((i + 1) % SPILL_ARRAYS_ROWS == 0)
+			spill_arrays_trim();
 		uint32_t extra = from->extra[i];
 		enum match_result met = MATCH_YES;
 		int err;
