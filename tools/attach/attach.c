@@ -20,6 +20,7 @@
 
 #include "tools/attach/attach_impl.h"
 #include "tools/base/fail.h"
+#include "tools/base/proc_pid.h"
 #include "tools/base/time_ns.h"
 #include "tools/target/image.h"
 #include "tools/target/process_env.h"
@@ -80,6 +81,14 @@ static bool take_late(struct attach *a, int tid)
 	return false;
 }
 
+/* Is this thread ending? The kernel refuses ptrace() of it as if we had no permission. */
+static bool is_ending(int tid)
+{
+	struct proc_stat s;
+
+	return !proc_stat(tid, &s) || s.state == 'Z' || s.state == 'X';
+}
+
 /*
  * Stop a thread. Return: 1; 0: it ends, or does not stop now; -errno. @sig: gets a signal that
  * came.
@@ -92,8 +101,11 @@ static int stop(struct attach *a, int tid, int *sig)
 	if (!take_late(a, tid)) {
 		if (a->nr_late == MAX_LATE)
 			return 0;
-		if (ptrace(PTRACE_SEIZE, tid, 0, 0))
-			return errno == ESRCH ? 0 : -errno;
+		if (ptrace(PTRACE_SEIZE, tid, 0, 0)) {
+			int err = errno;
+
+			return err == ESRCH || (err == EPERM && is_ending(tid)) ? 0 : -err;
+		}
 		if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
 			return 0;
 	}
@@ -344,12 +356,13 @@ static int read_thread_filters(struct attach *a, int tid, const char **call)
 	int sig, got, err;
 
 	/* a thread that has no CPU stops later */
-	while (!(got = stop(a, tid, &sig)) && !kill(tid, 0) && time_ns(CLOCK_MONOTONIC) < a->until)
+	while (!(got = stop(a, tid, &sig)) && !is_ending(tid) &&
+	       time_ns(CLOCK_MONOTONIC) < a->until)
 		poll(NULL, 0, STEP_MS);
 	if (got < 0)
 		return got;
 	if (!got)
-		return kill(tid, 0) ? 0 : -EAGAIN; /* 0: it has ended; else it does not stop */
+		return is_ending(tid) ? 0 : -EAGAIN; /* it does not stop */
 	err = attach_seccomp(tid, call);
 	let_go(tid, sig);
 	return err;
@@ -366,11 +379,12 @@ static int read_filters(struct attach *a)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", a->pid);
 	dir = opendir(path);
-	while (dir && !err && (e = readdir(dir)))
+	if (!dir)
+		return fail_errno(errno, "the threads of process %d", a->pid);
+	while (!err && (e = readdir(dir)))
 		if (e->d_name[0] != '.')
 			err = read_thread_filters(a, atoi(e->d_name), &call);
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	if (!err)
 		return 0;
 	if (call)
@@ -525,9 +539,10 @@ static int load(struct attach *a, bool filtered)
 	err = strlen(a->library.path) < sizeof(a->call.path)
 		      ? 0
 		      : fail(ENAMETOOLONG, "%s", a->library.path);
-	memcpy(a->call.path, a->library.path, strlen(a->library.path) + 1);
-	if (!err)
+	if (!err) {
+		memcpy(a->call.path, a->library.path, strlen(a->library.path) + 1);
 		err = inject(a);
+	}
 	attach_library_close(&a->library);
 	return err ? err : check_area(a->pid);
 }
