@@ -205,6 +205,12 @@ def test_start_and_reset(w):
         assert lines(read(folder, "trace")) == [] and read(folder, "set_event") == "" and read(folder, "tracing_on") == "1\n"
         w.run("start", "-k", "-B", name + "x", "-e", "sched_switch")
         assert os.path.isdir(folder + "x")
+        # filters of one -e are joined, and -i is for events that are not there
+        w.run("start", "-k", "-B", name + "x", "-e", "sched_switch", "-f", "prev_pid != 0", "-f", "prev_prio < 120")
+        assert read(folder + "x", "events/sched/sched_switch/filter") == "(prev_pid != 0)&&(prev_prio < 120)\n"
+        w.run("start", "-k", "-B", name + "x", "-i", "-e", "nosuch", "-f", "x == 1")
+        w.run("start", "-k", "-B", name + "x", "-i", "-e", "sched:sched_switch", "-f", "nofield == 1", status=1)
+        w.run("set", "-k", "-B", name + "x", "events/sched/sched_switch/filter", "0")
         # the kernel takes one word at a time
         w.run("set", "-k", "-B", name + "x", "set_event", "sched:sched_switch sched:sched_waking\nsched:sched_wakeup")
         assert set(read(folder + "x", "set_event").split()) == {f"sched:sched_{e}" for e in ("switch", "waking", "wakeup")}

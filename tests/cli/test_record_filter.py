@@ -105,6 +105,9 @@ def test_trigger(w):
     records(w, "-e", EVENT, "-f", "count == 3", "-R", "stacktrace:2 if count == 3")
     text = w.run("report").stdout.decode()
     assert counts(w) == [3] * 10 and text.count("kernel_stack:") == 2, text
+    # filters of one -e are joined, also around a trigger
+    records(w, "-e", EVENT, "-f", "count > 1", "-R", "stacktrace:2 if count == 3", "-f", "count < 4")
+    assert set(counts(w)) == {2, 3}, counts(w)
     # alone: the event is not recorded
     records(w, "-e", "syscalls:sys_exit_write", "-v", "-e", EVENT, "-R", "traceoff if count == 4")
     text = w.run("report").stdout.decode()
@@ -149,6 +152,13 @@ def test_of_a_process(w):
         w.run("set", "-P", p.pid, files[0], "count == 1")
         assert "has a filter in" in refused(w, "-P", p.pid, "-e", EVENT, "-f", "count == 3", prog=())
         assert w.run("get", "-P", p.pid, files[0]).stdout == b"count == 1\n"
+        w.run("set", "-P", p.pid, files[0], "0")
+        # so does a trigger, and what was written before the refusal is taken back
+        w.run("set", "-P", p.pid, "-a", files[1], "stacktrace:7")
+        mine = [w.run("get", "-P", p.pid, f).stdout for f in files]
+        for way in (), ("--flight", "1s", "--on", "signal:SIGUSR1"):
+            told = refused(w, "-P", p.pid, *way, "-e", EVENT, "-f", "count == 3", "-R", "stacktrace:1", prog=())
+            assert "already" in told and mine == [w.run("get", "-P", p.pid, f).stdout for f in files], told
     until(lambda: w.run("clean").returncode == 0)
 
 

@@ -51,7 +51,7 @@ static int take_pattern(const struct parsing *p, void *to, const char *value)
 static int take_rule(const struct parsing *p, void *to, const char *value)
 {
 	struct record_options *opt = to;
-	struct event_rule *r, *last = opt->nr_rules ? &opt->rules[opt->nr_rules - 1] : NULL;
+	struct event_rule *r, *filter = NULL;
 	unsigned int i = opt->nr_patterns;
 	char *both;
 
@@ -64,12 +64,14 @@ static int take_rule(const struct parsing *p, void *to, const char *value)
 	if (p->flag->letter == 'f' && opt->patterns[i - 1].negated)
 		return options_bad(p, "the -e in front is behind -v, its events are not recorded",
 				   value);
-	if (p->flag->letter == 'f' && last && !last->trigger &&
-	    last->events == opt->patterns[i - 1].text) {
+	for (unsigned int k = 0; p->flag->letter == 'f' && k < opt->nr_rules; k++)
+		if (!opt->rules[k].trigger && opt->rules[k].events == opt->patterns[i - 1].text)
+			filter = &opt->rules[k];
+	if (filter) {
 		/* not freed: used until this process ends */
-		if (asprintf(&both, "(%s)&&(%s)", last->text, value) < 0)
+		if (asprintf(&both, "(%s)&&(%s)", filter->text, value) < 0)
 			return options_bad(p, "there is no memory for it", value);
-		last->text = both;
+		filter->text = both;
 		return 0;
 	}
 	if (opt->nr_rules == RECORD_MAX_RULES)

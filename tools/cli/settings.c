@@ -270,24 +270,49 @@ static int put_options(const struct part *p)
 struct event {
 	const struct part *p;
 	unsigned int at; /* of its -e */
+	bool met;	 /* there is such an event */
 };
+
+/* Join two filters, as trace-cmd does it. @first: NULL, or freed. Return: NULL: no memory. */
+static char *both_filters(char *first, const char *second)
+{
+	char *both = NULL;
+
+	if (!first)
+		return strdup(second);
+	if (asprintf(&both, "(%s)&&(%s)", first, second) < 0)
+		both = NULL;
+	free(first);
+	return both;
+}
 
 static int put_event(void *arg, const char *system, const char *name)
 {
-	const struct event *e = arg;
+	struct event *e = arg;
 	const struct settings *s = e->p->s;
 	bool triggers = false;
-	char path[600];
+	char path[600], *filter = NULL;
 	int err = 0;
 
+	e->met = true;
 	for (unsigned int i = e->at + 1; i < e->p->to && !err; i++) {
 		if (s->at[i].kind != SET_FILTER && s->at[i].kind != SET_TRIGGER)
 			break;
-		triggers |= s->at[i].kind == SET_TRIGGER;
-		snprintf(path, sizeof(path), "events/%s/%s/%s", system, name,
-			 s->at[i].kind == SET_FILTER ? "filter" : "trigger");
-		err = put(e->p, path, s->at[i].text, s->at[i].kind == SET_FILTER);
+		if (s->at[i].kind == SET_FILTER) {
+			filter = both_filters(filter, s->at[i].text);
+			if (!filter)
+				return fail(ENOMEM, "out of memory");
+			continue;
+		}
+		triggers = true;
+		snprintf(path, sizeof(path), "events/%s/%s/trigger", system, name);
+		err = put(e->p, path, s->at[i].text, false);
 	}
+	if (!err && filter) {
+		snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
+		err = put(e->p, path, filter, true);
+	}
+	free(filter);
 	snprintf(path, sizeof(path), "events/%s/%s/enable", system, name);
 	/* -v -e EVENT -R TRIGGER: the trigger alone, as trace-cmd has it */
 	if (!err && !(s->at[e->at].negated && triggers))
@@ -301,7 +326,7 @@ static int put_events(const struct part *p)
 
 	for (unsigned int i = p->from; i < p->to && !err; i++) {
 		const struct setting *s = &p->s->at[i];
-		struct event e = {p, i};
+		struct event e = {p, i, false};
 		bool more = i + 1 < p->to && (p->s->at[i + 1].kind == SET_FILTER ||
 					      p->s->at[i + 1].kind == SET_TRIGGER);
 
@@ -318,7 +343,8 @@ static int put_events(const struct part *p)
 		} else {
 			err = event_names_each(p->t, s->text, put_event, &e);
 		}
-		if (err == -EINVAL && p->s->missing_ok)
+		/* not of a refused filter or trigger */
+		if (err == -EINVAL && p->s->missing_ok && !e.met)
 			err = 0;
 	}
 	return err;

@@ -3,6 +3,7 @@
 #include "tools/record/event_rules.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@ struct acting {
 	struct target *t;
 	const struct event_rule *rule;
 	unsigned int nr; /* events that were met */
+	unsigned int
+		*done; /* write_one(): files that were written; undo_one(): those left to undo */
 };
 
 static void path_of(const struct event_rule *r, const char *system, const char *event,
@@ -47,6 +50,8 @@ static int write_one(void *arg, const char *system, const char *event)
 	a->nr++;
 	path_of(a->rule, system, event, path);
 	err = target_write(a->t, path, a->rule->text, strlen(a->rule->text), !a->rule->trigger);
+	/* the file shows a refused filter, with its error */
+	*a->done += !err || !a->rule->trigger;
 	return err ? refuse(a, system, event, err) : 0;
 }
 
@@ -79,6 +84,10 @@ static int undo_one(void *arg, const char *system, const char *event)
 	struct acting *a = arg;
 	char path[512], *text;
 
+	/* the rest is not ours: a trigger may be the user's */
+	if (!*a->done)
+		return 0;
+	--*a->done;
 	path_of(a->rule, system, event, path);
 	if (!a->rule->trigger)
 		target_write(a->t, path, "0", 1, true);
@@ -112,22 +121,31 @@ int event_rules_check(struct target *t, const struct event_rule *rules, unsigned
 	int err = 0;
 
 	for (unsigned int i = 0; i < nr && !err; i++)
-		err = each(t, &(struct acting){t, &rules[i], 0}, check_one);
+		err = each(t, &(struct acting){t, &rules[i], 0, NULL}, check_one);
 	return err;
 }
 
 int event_rules_write(struct target *names, struct target *t, const struct event_rule *rules,
 		      unsigned int nr)
 {
+	unsigned int done = 0;
+	char why[1024];
 	int err = 0;
 
 	for (unsigned int i = 0; i < nr && !err; i++)
-		err = each(names, &(struct acting){t, &rules[i], 0}, write_one);
-	return err;
+		err = each(names, &(struct acting){t, &rules[i], 0, &done}, write_one);
+	if (!err)
+		return 0;
+	snprintf(why, sizeof(why), "%s", fail_text());
+	for (unsigned int i = 0; i < nr && done; i++)
+		each(names, &(struct acting){t, &rules[i], 0, &done}, undo_one);
+	return fail(-err, "%s", why);
 }
 
 void event_rules_undo(struct target *t, const struct event_rule *rules, unsigned int nr)
 {
+	unsigned int all = UINT_MAX;
+
 	for (unsigned int i = 0; i < nr; i++)
-		each(t, &(struct acting){t, &rules[i], 0}, undo_one);
+		each(t, &(struct acting){t, &rules[i], 0, &all}, undo_one);
 }

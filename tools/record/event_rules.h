@@ -18,8 +18,9 @@ struct event_rule {
  * event_rules_check() - fail if an event for which there is a filter has one already.
  * event_rules_write() - write all rules. @names: the target that lists the events of @t: @t itself,
  * or the kernel for an instance. A missing event is an error only if the rule is `alone`; else the
- * caller reports it when switching the event on.
- * event_rules_undo() - remove the filters and the triggers. Errors are ignored.
+ * caller reports it when switching the event on. After an error none of the rules is there.
+ * event_rules_undo() - remove the filters and the triggers that event_rules_write() has written.
+ * Errors are ignored.
  * Return: 0 or -errno with fail() set.
  */
 int event_rules_check(struct target *t, const struct event_rule *rules, unsigned int nr);

@@ -71,7 +71,7 @@ struct flight {
 	sigset_t mask;		       /* of signals, before */
 	unsigned int asked;	       /* signals that asked for the end */
 	struct kernel_record *kernel;
-	unsigned int nr_checked;    /* targets that had no filters of the events of -f */
+	unsigned int nr_ruled;	    /* targets, the first ones, that have the rules of -f and -R */
 	bool gone[RECORD_MAX_PIDS]; /* the process has ended, which was reported */
 	char exit[128];		    /* how the last process ended, a text */
 };
@@ -195,6 +195,7 @@ static int start_one(struct flight *fl, struct target *t)
 		err = set_option(fl, t, fl->opt.options[i]);
 	if (!err)
 		err = event_rules_write(t, t, fl->opt.rules, fl->opt.nr_rules);
+	fl->nr_ruled += !err;
 	if (!err)
 		err = set_patterns(fl, t, 'e', "set_event");
 	if (!err)
@@ -342,7 +343,6 @@ static int start_all(struct flight *fl)
 			err = event_rules_check(fl->targets[i], fl->opt.rules, fl->opt.nr_rules);
 		if (err)
 			return err;
-		fl->nr_checked++;
 		err = watch(fl, i);
 		if (!err)
 			err = start_one(fl, fl->targets[i]);
@@ -356,7 +356,7 @@ static void end_all(struct flight *fl)
 {
 	for (unsigned int i = 0; i < fl->nr; i++)
 		target_put(fl->instances[i]);
-	for (unsigned int i = 0; i < fl->nr_checked; i++)
+	for (unsigned int i = 0; i < fl->nr_ruled; i++)
 		event_rules_undo(fl->targets[i], fl->opt.rules, fl->opt.nr_rules);
 	borrowed_end(fl->borrowed);
 	for (unsigned int i = 0; i < fl->nr; i++)

@@ -557,6 +557,11 @@ int kernel_record_save(struct kernel_record *k, const char *path)
 
 	if (!err)
 		err = drain(k, true);
+	if (k->full) { /* what was read is written; the disk may have room the next time */
+		note("%s", fail_text());
+		k->full = 0;
+		err = 0;
+	}
 	on = target_set(k->at, "tracing_on", "1");
 	if (!err)
 		err = on;
@@ -564,6 +569,10 @@ int kernel_record_save(struct kernel_record *k, const char *path)
 		err = write_file(k, path, false);
 	for (unsigned int i = 0; i < k->nr_cpus && !err; i++)
 		err = trim(k, &k->cpus[i]);
+	for (unsigned int i = 0; i < k->nr_cpus; i++) {
+		free(k->cpus[i].held);
+		k->cpus[i].held = NULL;
+	}
 	return err;
 }
 

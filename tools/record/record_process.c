@@ -41,6 +41,7 @@ struct change {
 struct changes {
 	struct change rows[MAX_CHANGES];
 	unsigned int nr;
+	bool has_rules; /* the rules of -f and -R are written */
 };
 
 static struct recorder_process processes[RECORD_MAX_PIDS];
@@ -317,6 +318,7 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 		err = add_libcalls(&libcalls[c - changes], t);
 	if (!err)
 		err = event_rules_write(t, t, opt->rules, opt->nr_rules);
+	c->has_rules = !err;
 	return err ? err : choose_events(t, opt);
 }
 
@@ -335,7 +337,8 @@ static void restore(const struct changes *c, struct target *t, const struct reco
 	target_set(t, "trace", "");
 	for (size_t i = 0; i < l->nr; i++)
 		target_write(t, "dynamic_events", l->undo[i], strlen(l->undo[i]), false);
-	event_rules_undo(t, opt->rules, opt->nr_rules);
+	if (c->has_rules)
+		event_rules_undo(t, opt->rules, opt->nr_rules);
 	for (size_t i = 0; i < RECORD_NR_LISTS; i++)
 		if (has_kind(opt, record_lists[i].kind))
 			target_set(t, record_lists[i].name, "");
