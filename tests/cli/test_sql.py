@@ -122,6 +122,14 @@ def test_functions_and_tracks(w):
     assert running[0]["n"] and both[0]["n"] < running[0]["n"]
 
 
+def test_errors_behind_rows(w):
+    """An error after the first row is reported in each form."""
+    recorded(w)
+    for form in (), ("--json",), ("--csv",):
+        said = ask(w, "SELECT 1 UNION ALL SELECT x'41'", *form, status=1).stderr.decode()
+        assert "vestige: " in said, (form, said)
+
+
 def test_nothing_else(w):
     """One SELECT of our tables is allowed: no file, no setting, no extension. The limits hold."""
     recorded(w)

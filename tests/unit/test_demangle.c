@@ -48,6 +48,7 @@ static const struct {
 	const char *symbol, *full, *brief;
 } cxx[] = {
 	{"_Z1fi", "f(int)", "f"},
+	{"_Z3a<<v", "a<<()", "a"}, /* not of a compiler: it hung */
 	{"_ZNK2ns5Class6methodEPKcRKi", "ns::Class::method(char const*, int const&) const",
 	 "ns::Class::method"},
 	{"_ZNSt6vectorIiSaIiEE9push_backERKi",

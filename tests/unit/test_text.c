@@ -387,6 +387,30 @@ static void test_long_names(void **state)
 	reader_close(r);
 }
 
+/* A text of any length is whole, with what stands behind a long name. */
+static void test_long_formats(void **state)
+{
+	char *path = scratch_path("text"), *text, *name = calloc(1, 400000);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	struct out o;
+
+	assert_int_equal(out_init(&o, fd), 0);
+	for (size_t n = 1000; n <= 300000; n *= 300) {
+		memset(name, 'a', n);
+		out_printf(&o, "%s %d\n", name, 7);
+	}
+	assert_int_equal(out_end(&o), 0);
+	close(fd);
+	text = scratch_read(path, NULL);
+	assert_int_equal(strlen(text), 1000 + 300000 + 6);
+	assert_memory_equal(text + 1000, " 7\na", 4);
+	assert_string_equal(text + 1003 + 300000, " 7\n");
+	free(text);
+	free(name);
+	unlink(path);
+	free(path);
+}
+
 static void test_broken_pipe(void **state)
 {
 	struct out o;
@@ -450,11 +474,12 @@ static void test_beside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_header),
-		cmocka_unit_test(test_beside),	   cmocka_unit_test(test_function),
-		cmocka_unit_test(test_columns),	   cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_flags),	   cmocka_unit_test(test_events),
-		cmocka_unit_test(test_long_names), cmocka_unit_test(test_broken_pipe),
+		cmocka_unit_test(test_numbers),	     cmocka_unit_test(test_header),
+		cmocka_unit_test(test_beside),	     cmocka_unit_test(test_function),
+		cmocka_unit_test(test_columns),	     cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_flags),	     cmocka_unit_test(test_events),
+		cmocka_unit_test(test_long_names),   cmocka_unit_test(test_broken_pipe),
+		cmocka_unit_test(test_long_formats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,14 +173,27 @@ static int set(struct record *w, const char *file, const char *value)
 	return err ? err : blk_settings_set(w->settings, path, value, settable(before));
 }
 
+/* The size of the buffers. The CPUs may have different ones, which are restored one by one. */
+static int set_buffers(struct record *w)
+{
+	char text[32], size[64], path[192];
+	int err = blk_settings_read(BLK_TRACING "/buffer_size_kb", size, sizeof(size));
+
+	snprintf(text, sizeof(text), "%" PRIu64, w->f->buffer_kib);
+	if (err || *size != 'X')
+		return err ? err : set(w, "buffer_size_kb", text);
+	for (unsigned int cpu = 0; !err && cpu < w->nr_cpus; cpu++) {
+		snprintf(path, sizeof(path), "per_cpu/cpu%u/buffer_size_kb", cpu);
+		err = set(w, path, text);
+	}
+	return err;
+}
+
 static int set_all(struct record *w)
 {
 	char text[32], path[192];
-	int err = 0;
+	int err = w->f->buffer_kib ? set_buffers(w) : 0;
 
-	snprintf(text, sizeof(text), "%" PRIu64, w->f->buffer_kib);
-	if (w->f->buffer_kib)
-		err = set(w, "buffer_size_kb", text);
 	if (!err)
 		err = set(w, "trace_clock", "mono");
 	if (!err)

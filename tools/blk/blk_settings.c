@@ -19,7 +19,7 @@
  * value.
  */
 #define STATE	  "/run/vestige-blk"
-#define LINES_MAX 512
+#define LINES_MAX 2048 /* a CPU each, and some */
 
 struct blk_settings {
 	int fd;

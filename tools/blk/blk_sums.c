@@ -41,8 +41,8 @@ struct io {
 };
 
 struct cpu {
+	unsigned int number;
 	struct io io;
-	uint64_t records;
 };
 
 /* A request that is not complete, found by its first sector. */
@@ -54,8 +54,8 @@ struct track {
 
 struct device {
 	struct cpu *cpus;
-	size_t nr_cpus;
-	struct track *tracks; /* by sector */
+	size_t nr_cpus, room_cpus; /* by number, those that are seen: the numbers are untrusted */
+	struct track *tracks;	   /* by sector */
 	size_t nr_tracks, room_tracks;
 	uint32_t depth[NR_WAYS], depth_max[NR_WAYS];
 	uint64_t events, first_ns, last_ns;
@@ -128,20 +128,31 @@ void blk_sums_free(struct blk_sums *s)
 		err_;                                                                              \
 	})
 
+/* The row of a CPU. NULL: memory is short; fail() is set. */
+static struct cpu *cpu_of(struct device *d, unsigned int number)
+{
+	size_t i = LOWER_BOUND(k, 0, d->nr_cpus, d->cpus[k].number < number);
+
+	if (i < d->nr_cpus && d->cpus[i].number == number)
+		return &d->cpus[i];
+	if (ARRAY_ROOM(d->cpus, d->nr_cpus, d->room_cpus, 8)) {
+		fail(ENOMEM, "out of memory for the sums");
+		return NULL;
+	}
+	memmove(d->cpus + i + 1, d->cpus + i, (d->nr_cpus++ - i) * sizeof(*d->cpus));
+	d->cpus[i] = (struct cpu){.number = number};
+	return &d->cpus[i];
+}
+
 int blk_sums_seen(struct blk_sums *s, unsigned int input, unsigned int cpu)
 {
 	int err = GROW(s->devices, s->nr_devices, input);
-	struct device *d;
 
 	if (err)
 		return err;
 	if (cpu >= CPUS_MAX)
 		return fail(EINVAL, "a record of CPU %u: the file is damaged", cpu);
-	d = &s->devices[input];
-	err = GROW(d->cpus, d->nr_cpus, cpu);
-	if (!err)
-		d->cpus[cpu].records++;
-	return err;
+	return cpu_of(&s->devices[input], cpu) ? 0 : -ENOMEM;
 }
 
 void blk_sums_reached(struct blk_sums *s, unsigned int input, uint64_t time_ns)
@@ -368,9 +379,13 @@ int blk_sums_add(struct blk_sums *s, struct blk_reader *r, unsigned int input, u
 	int way = BLK_HAS(e, BLK_CAT_WRITE) ? WRITES : READS;
 	struct device *d = &s->devices[input];
 	unsigned int act = BLK_ACT(e->action);
+	struct cpu *c;
 
 	*elapsed_ns = BLK_NO_TIME;
-	add_io(&d->cpus[cpu].io, e, way);
+	c = cpu_of(d, cpu);
+	if (!c)
+		return -ENOMEM;
+	add_io(&c->io, e, way);
 	if (s->by_process && act && act < BLK_SPLIT && act != BLK_GETRQ && act != BLK_SLEEPRQ &&
 	    act != BLK_PLUG && act != BLK_INSERT) {
 		struct process *p = get_process(s, r, e->pid);
@@ -514,12 +529,10 @@ static void put_device(struct out *o, const struct device *d, const char *name, 
 	unsigned int shown = 0;
 	uint64_t ms = milliseconds(d), all = d->events + missing;
 
-	for (unsigned int cpu = 0; cpu < d->nr_cpus; cpu++) {
-		if (!d->cpus[cpu].records)
-			continue;
-		add_up(&total, &d->cpus[cpu].io);
-		out_printf(o, "CPU%u (%s):\n", cpu, name);
-		put_io(o, d, &d->cpus[cpu].io);
+	for (size_t i = 0; i < d->nr_cpus; i++) {
+		add_up(&total, &d->cpus[i].io);
+		out_printf(o, "CPU%u (%s):\n", d->cpus[i].number, name);
+		put_io(o, d, &d->cpus[i].io);
 		shown++;
 	}
 	if (shown > 1) {
@@ -654,13 +667,11 @@ static void json_device(void *arg, const struct shown_device *shown)
 	json_open(j, NULL, '{');
 	json_text(j, "device", shown->name);
 	json_open(j, "cpus", '[');
-	for (unsigned int cpu = 0; cpu < d->nr_cpus; cpu++) {
-		if (!d->cpus[cpu].records)
-			continue;
-		add_up(&total, &d->cpus[cpu].io);
+	for (size_t i = 0; i < d->nr_cpus; i++) {
+		add_up(&total, &d->cpus[i].io);
 		json_open(j, NULL, '{');
-		json_number(j, "cpu", cpu);
-		json_io(j, &d->cpus[cpu].io);
+		json_number(j, "cpu", d->cpus[i].number);
+		json_io(j, &d->cpus[i].io);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

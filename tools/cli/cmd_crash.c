@@ -98,7 +98,8 @@ static int find_pid(int pid, char path[PATH_MAX])
 	return 0;
 }
 
-static int print_core(const char *path, const struct flags *f, uint64_t lines, struct out *o)
+static int print_core(const char *path, const struct flags *f, uint64_t lines, uint64_t tid,
+		      struct out *o)
 {
 	char area[PATH_MAX];
 	int pid = 0, err = core_print(path, f->all, o, &pid);
@@ -109,7 +110,7 @@ static int print_core(const char *path, const struct flags *f, uint64_t lines, s
 		out_printf(o, "No records: process %d has no area any more.\n", pid);
 		return 0;
 	}
-	return oops_records(area, 0, lines, o);
+	return oops_records(area, (int)tid, lines, o);
 }
 
 /* @pid: 0: @word is a core or an area; NULL: the last process that died with an oops. */
@@ -124,7 +125,7 @@ static int print(int pid, const char *word, const struct flags *f, uint64_t line
 	else if (!word)
 		err = find_last(path);
 	else if (core_is(word))
-		return print_core(word, f, lines, o);
+		return print_core(word, f, lines, tid, o);
 	else
 		snprintf(path, sizeof(path), "%s", word);
 	if (err)

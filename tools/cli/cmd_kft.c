@@ -134,7 +134,8 @@ static int run_program(const struct options *opt, struct kft_config *config, cha
 		add_pattern(&rec, 'e', WATCH_EVENT);
 		rec.rules[rec.nr_rules++] = (struct event_rule){
 			.events = WATCH_EVENT, .text = watch_filter(config, filter)};
-	} else {
+	} else if (config->nr_functions + 2 <= RECORD_MAX_PATTERNS) {
+		/* else all are recorded: the list is applied when the records are read */
 		for (size_t i = 0; i < config->nr_functions; i++)
 			add_pattern(&rec, 'l', config->functions[i]);
 		if (rec.nr_patterns) {

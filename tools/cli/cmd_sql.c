@@ -212,7 +212,7 @@ static int ask(const struct columns *c, const char *query, const struct options 
 		put_begin(&a);
 	if (!ret && opt->json)
 		out_text(&a.o, a.rows ? "\n]\n" : "]\n");
-	else if (!opt->csv && a.rows <= WIDTH_ROWS && a.o.buf)
+	else if (!opt->json && !opt->csv && a.rows <= WIDTH_ROWS && a.o.buf)
 		put_kept(&a);
 	if (a.o.buf)
 		ret = out_end_stdout(&a.o, ret, "the rows");

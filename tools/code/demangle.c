@@ -146,7 +146,11 @@ static const char *closing(const char *p)
 	int depth = 0;
 
 	for (; *p; p++) {
-		if (strchr("([{<", *p) && !(*p == '<' && p[1] == '<'))
+		if (depth && p[0] == '<' && p[1] == '<') {
+			p++; /* a shift */
+			continue;
+		}
+		if (strchr("([{<", *p))
 			depth++;
 		else if (strchr(")]}", *p) || (*p == '>' && p[-1] != '-'))
 			depth--;

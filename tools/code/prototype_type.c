@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define MAX_DEPTH  16
+#define MAX_STEPS  65536u /* types that are looked at for one value: a file may be hostile */
 #define MAX_NAMES  4096u
 #define MAX_FIELDS 64 /* of 16 bytes; an array is looked at element by element */
 
@@ -182,7 +183,7 @@ static int classify(Dwarf_Die *type, uint64_t offset, int depth, struct classifi
 {
 	uint64_t bytes = 0;
 
-	if (depth > MAX_DEPTH)
+	if (depth > MAX_DEPTH || ++c->steps > MAX_STEPS)
 		return -ENOENT;
 	switch (dwarf_tag(type)) {
 	case DW_TAG_base_type:
@@ -316,7 +317,7 @@ static bool copies(Dwarf_Die *method, Dwarf_Die *class)
  * Is the class not trivial to copy or to destroy, and so passed by its address? It has its own copy
  * constructor or destructor, or a virtual function or base, or a part that is so.
  */
-static bool is_special(Dwarf_Die *class, int depth)
+static bool is_special(Dwarf_Die *class, int depth, struct classified *c)
 {
 	const char *name = dwarf_diename(class), *of;
 	size_t bytes = name ? strcspn(name, "<") : 0;
@@ -325,7 +326,7 @@ static bool is_special(Dwarf_Die *class, int depth)
 
 	if (number(class, DW_AT_calling_convention, &how)) /* clang says it */
 		return how == DW_CC_pass_by_reference;
-	if (depth > MAX_DEPTH || dwarf_child(class, &child))
+	if (depth > MAX_DEPTH || ++c->steps > MAX_STEPS || dwarf_child(class, &child))
 		return false;
 	do {
 		of = dwarf_diename(&child);
@@ -333,7 +334,7 @@ static bool is_special(Dwarf_Die *class, int depth)
 		case DW_TAG_inheritance:
 			if (number(&child, DW_AT_virtuality, &how) && how)
 				return true;
-			if (type_of(&child, &type) && is_special(&type, depth + 1))
+			if (type_of(&child, &type) && is_special(&type, depth + 1, c))
 				return true;
 			break;
 		case DW_TAG_member:
@@ -348,7 +349,7 @@ static bool is_special(Dwarf_Die *class, int depth)
 			if ((dwarf_tag(&type) == DW_TAG_structure_type ||
 			     dwarf_tag(&type) == DW_TAG_class_type ||
 			     dwarf_tag(&type) == DW_TAG_union_type) &&
-			    is_special(&type, depth + 1))
+			    is_special(&type, depth + 1, c))
 				return true;
 			break;
 		case DW_TAG_subprogram:
@@ -389,7 +390,7 @@ int type_read(Dwarf_Die *die, struct value_type *type, struct classified *c)
 	case DW_TAG_union_type:
 		type->kind = VALUE_WORDS;
 		c->aggregate = true;
-		if (is_special(t, 0)) {
+		if (is_special(t, 0, c)) {
 			c->nr_words = 1;
 			c->class[0] = CLASS_MEMORY;
 			type->kind = VALUE_POINTER;

@@ -24,6 +24,7 @@ struct classified {
 	uint8_t class[VALUE_MAX_WORDS]; /* if the first is MEMORY, there is no other */
 	uint8_t bytes[VALUE_MAX_WORDS]; /* up to the last that is used */
 	bool aggregate;
+	unsigned int steps; /* types that were looked at */
 };
 
 /*

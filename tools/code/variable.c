@@ -25,6 +25,7 @@
 #include "tools/code/prototype_type.h"
 
 #define MAX_DEPTH 16
+#define MAX_STEPS 65536u /* structures that are searched for one name: a file may be hostile */
 
 struct variables {
 	struct symbols *symbols;
@@ -248,12 +249,12 @@ static void complete(Dwarf_Die *type)
 
 /* A member by its name, in parts without a name and in bases too. */
 static bool find_member(Dwarf_Die *structure, const char *name, size_t n, int depth,
-			Dwarf_Die *found, uint64_t *offset)
+			unsigned int *steps, Dwarf_Die *found, uint64_t *offset)
 {
 	Dwarf_Die die, of;
 	uint64_t at;
 
-	if (depth > MAX_DEPTH || dwarf_child(structure, &die))
+	if (depth > MAX_DEPTH || ++*steps > MAX_STEPS || dwarf_child(structure, &die))
 		return false;
 	do {
 		const char *its = dwarf_diename(&die);
@@ -270,7 +271,7 @@ static bool find_member(Dwarf_Die *structure, const char *name, size_t n, int de
 		    !is_structure(&of))
 			continue;
 		*offset += at;
-		if (find_member(&of, name, n, depth + 1, found, offset))
+		if (find_member(&of, name, n, depth + 1, steps, found, offset))
 			return true;
 		*offset -= at;
 	} while (!dwarf_siblingof(&die, &die));
@@ -280,6 +281,7 @@ static bool find_member(Dwarf_Die *structure, const char *name, size_t n, int de
 static int enter_member(struct walk *w, bool arrow, const char *name, size_t n)
 {
 	uint64_t at = 0;
+	unsigned int steps = 0;
 	char inner[sizeof(w->value)];
 
 	if (arrow != is_pointer(&w->type) || (arrow && !type_of(&w->type, &w->type)))
@@ -287,7 +289,8 @@ static int enter_member(struct walk *w, bool arrow, const char *name, size_t n)
 	if (!is_structure(&w->type))
 		return PROBE_WRONG_NO_POINTER;
 	complete(&w->type);
-	if (!find_member(&w->type, name, n, 0, &w->member, &at) || !type_of(&w->member, &w->type))
+	if (!find_member(&w->type, name, n, 0, &steps, &w->member, &at) ||
+	    !type_of(&w->member, &w->type))
 		return PROBE_WRONG_MEMBER;
 	w->is_member = true;
 	if (!arrow && !w->in_memory)

@@ -323,15 +323,25 @@ void out_text(struct out *o, const char *text)
 
 void out_printf(struct out *o, const char *fmt, ...)
 {
-	char line[1024];
+	char line[1024], *all = NULL;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
 	n = vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	if (n >= (int)sizeof(line)) { /* names may be longer */
+		va_start(ap, fmt);
+		n = vasprintf(&all, fmt, ap);
+		va_end(ap);
+		if (n < 0) {
+			all = NULL;
+			o->err = o->err ? o->err : -ENOMEM;
+		}
+	}
 	if (n > 0)
-		out_write(o, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+		out_write(o, all ? all : line, (size_t)n);
+	free(all);
 }
 
 static void put_safe(struct out *o, const char *text, size_t n, const char *stay)
