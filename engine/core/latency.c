@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See latency.h. The limit is one word in units of the clock, so a stretch below it costs only a
- * comparison. fork: a child begins with its parent's limits and no maximum. Costs: latency_report()
- * some 50 us. Tests: tests/engine/events/preemptoff.
+ * comparison. fork: a child begins with its parent's limits, no maximum, and a snapshot of its own.
+ * Costs: latency_report() some 50 us. Tests: tests/engine/events/preemptoff.
  */
 #include "engine/core/latency.h"
 
@@ -240,7 +240,9 @@ static void fork_latency(const struct lifecycle_fork *f)
 	for (i = 0; f->when == LIFECYCLE_FORK_RESUME && i < RING_MAX; i++) {
 		tr = trace_array_at(i);
 		if (tr && tr->current && tr->current->use_max_tr)
-			trace_array_alloc_snapshot(tr);
+			if (trace_array_alloc_snapshot(tr))
+				area_status("the tracer keeps no maximum in this child of fork",
+					    tr->current->name, -ENOMEM);
 	}
 }
 

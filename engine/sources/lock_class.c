@@ -3,10 +3,11 @@
  * See lock_class.h. Two tables of fixed size, mapped once, which stay: classes, and locks by
  * address in sets of eight. If a set is full, a new lock replaces another one. From then on an
  * unknown lock gets no class from the line that takes it, as it may have been initialised. A lock
- * is forgotten when it is destroyed, when it is initialised again, and when the block in which it
- * lies is released, as another lock may be there next.
+ * is forgotten when it is destroyed, when it is initialised again, and when the block or the object
+ * in which it lies is released, as another lock may be there next. The class of an unloaded object
+ * is not used again, and its slot stays: a plug-in that is loaded again and again uses them up.
  *
- * Any context, no lock. fork: the child goes on with a copy. Costs: bench "lock_order". Tests:
+ * Any context, no lock. fork: the child goes on with a copy; without an area it knows no lock. Costs: bench "lock_order". Tests:
  * tests/engine/events/lock_order.
  */
 #include "engine/sources/lock_class.h"

@@ -285,6 +285,27 @@ def test_profile(w):
     assert functions(w, "-F", "mid").keys() == {"mid", "leaf"}
 
 
+OVERLOADED = """
+__attribute__((noipa)) int f(int n) { return n < 2 ? n : f(n - 1) + 1; }
+__attribute__((noipa)) int f(double n) { return (int)n; }
+int main() { int sum = 0; for (int i = 0; i < 10; i++) sum += f(20); return sum + f(1.0) == 0; }
+"""
+
+
+def test_one_name(w):
+    """--diff joins functions of one name; a caller's total counts recursion once."""
+    with open(w.path("o.cc"), "w", encoding="utf-8") as f:
+        f.write(OVERLOADED)
+    subprocess.run(["g++", "-O1", "o.cc", "-o", "overloaded"], cwd=w.dir, check=True)
+    record(w, prog=w.path("overloaded"))
+    rows = [x for x in json.loads(w.run("profile", "--json", "--callers").stdout)["functions"] if x["name"] == "f"]
+    assert sorted(x["calls"] for x in rows) == [1, 200], rows
+    for x in rows:
+        assert all(c["total"] <= x["total"] for c in x["callers"]), x
+    lines = [line for line in w.run("profile", "--diff", "trace.dat").stdout.decode().splitlines() if line.split()[-1] in ("f", "(gone)")]
+    assert len(lines) == 1 and "201" in lines[0], lines
+
+
 def test_suspended_stacks(w):
     """Time in which a coroutine is suspended is no function's own time."""
     w.compile("coroutine", COROUTINE)

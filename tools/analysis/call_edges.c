@@ -13,8 +13,7 @@ static bool has_caller(const struct call_tree *t, const struct call_node *n)
 	return n->parent && !t->nodes[n->parent].thread;
 }
 
-/* Is the same call, by the same caller, open further up? */
-static bool is_within_itself(const struct call_tree *t, const struct call_node *n)
+bool call_edge_is_nested(const struct call_tree *t, const struct call_node *n)
 {
 	uint32_t caller = t->nodes[n->parent].function;
 
@@ -70,11 +69,11 @@ int call_edges_make(const struct call_tree *t, struct call_edges *out)
 		if (!n->same)
 			out->total[n->function] += n->total;
 		if (has_caller(t, n))
-			out->at[out->nr++] =
-				(struct call_edge){.caller = t->nodes[n->parent].function,
-						   .callee = n->function,
-						   .calls = n->calls,
-						   .total = is_within_itself(t, n) ? 0 : n->total};
+			out->at[out->nr++] = (struct call_edge){
+				.caller = t->nodes[n->parent].function,
+				.callee = n->function,
+				.calls = n->calls,
+				.total = call_edge_is_nested(t, n) ? 0 : n->total};
 	}
 	qsort(out->at, out->nr, sizeof(*out->at), by_functions);
 	out->nr = merge_equal(out->at, out->nr);

@@ -6,6 +6,8 @@
 #ifndef VESTIGE_TOOLS_CALL_EDGES_H
 #define VESTIGE_TOOLS_CALL_EDGES_H
 
+#include <stdbool.h>
+
 #include "tools/analysis/call_tree.h"
 
 struct call_edge {
@@ -24,5 +26,8 @@ struct call_edges {
 /* Return: 0 or -ENOMEM with fail() set; freed with call_edges_free() either way. */
 int call_edges_make(const struct call_tree *t, struct call_edges *out);
 void call_edges_free(struct call_edges *e);
+
+/* Is the same call, by the same caller, open further up? */
+bool call_edge_is_nested(const struct call_tree *t, const struct call_node *n);
 
 #endif

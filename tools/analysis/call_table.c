@@ -212,6 +212,8 @@ static int by_name(const struct call_row *x, const struct call_row *y)
 		order = compare_texts(x->module, y->module);
 	if (!order && x->tid != y->tid)
 		order = x->tid < y->tid ? -1 : 1;
+	if (!order && !x->name && !y->name && x->ip != y->ip)
+		order = x->ip < y->ip ? -1 : 1;
 	return order;
 }
 
@@ -271,6 +273,32 @@ void call_table_sort(struct call_table *table, const enum call_sort *keys, unsig
 	nr_sort_keys = nr;
 	if (table->nr)
 		qsort(table->rows, table->nr, sizeof(*table->rows), by_keys);
+}
+
+void call_table_join(struct call_table *table)
+{
+	static const enum call_sort name = SORT_NAME;
+	size_t nr = 0;
+
+	call_table_sort(table, &name, 1);
+	for (size_t i = 0; i < table->nr; i++) {
+		const struct call_row *row = &table->rows[i];
+		struct call_row *to = nr ? &table->rows[nr - 1] : NULL;
+
+		if (!to || by_name(to, row)) {
+			table->rows[nr++] = *row;
+			continue;
+		}
+		to->calls += row->calls;
+		to->total += row->total;
+		to->self += row->self;
+		to->suspended += row->suspended;
+		to->sum += row->sum;
+		to->min = row->min < to->min ? row->min : to->min;
+		to->max = row->max > to->max ? row->max : to->max;
+		to->p50 = to->p90 = to->p99 = 0;
+	}
+	table->nr = nr;
 }
 
 const struct call_row *call_table_find(const struct call_table *table, const struct call_row *row)

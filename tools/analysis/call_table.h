@@ -64,6 +64,12 @@ void call_table_free(struct call_table *table);
 /* Sort by @nr keys, the first one first; rows with equal keys are sorted by name. */
 void call_table_sort(struct call_table *table, const enum call_sort *keys, unsigned int nr);
 
+/*
+ * call_table_join() - make one row of the rows of one name: overloads whose names are short, static
+ * functions. It has no percentiles. The table is then sorted by SORT_NAME.
+ */
+void call_table_join(struct call_table *table);
+
 /* The row of the same name, module and thread, NULL none. @table sorted by SORT_NAME alone. */
 const struct call_row *call_table_find(const struct call_table *table, const struct call_row *row);
 

@@ -51,7 +51,7 @@ static bool window_get(struct cursor *c, void *to, size_t bytes)
 
 bool cursor_get(struct cursor *c, void *to, size_t bytes)
 {
-	if (c->bad || bytes > c->end - c->pos) {
+	if (c->bad || c->pos > c->end || bytes > c->end - c->pos) {
 		c->bad = true;
 	} else if (c->mem) {
 		memcpy(to, c->mem + c->pos, bytes);
@@ -118,7 +118,7 @@ char *cursor_text(struct cursor *c, uint64_t bytes)
 {
 	char *text;
 
-	if (c->bad || bytes > c->end - c->pos) {
+	if (c->bad || c->pos > c->end || bytes > c->end - c->pos) {
 		c->bad = true;
 		return NULL;
 	}

@@ -155,7 +155,8 @@ static struct dat_field field_of(const struct tep_event *ev, const char *name)
 }
 
 /*
- * The least size of a record that has all its fields; an array at the end may be cut (a stack's).
+ * The least size of a record that has all its fields; an array at the end may be cut (a stack's):
+ * libtraceevent finds zeros there.
  */
 static void measure(struct line_event *e)
 {
@@ -166,6 +167,9 @@ static void measure(struct line_event *e)
 		for (const struct tep_format_field *f = lists[i]; f; f = f->next) {
 			uint64_t end = (uint64_t)(unsigned int)f->offset + (unsigned int)f->size;
 
+			if (end <= UINT16_MAX && !(f->flags & TEP_FIELD_IS_DYNAMIC) &&
+			    end > e->whole_bytes)
+				e->whole_bytes = (uint32_t)end;
 			if (f->offset < 0 || f->size < 0 || end > UINT16_MAX)
 				end = UINT32_MAX; /* no record has it */
 			else if (f->flags & TEP_FIELD_IS_DYNAMIC)
@@ -433,20 +437,22 @@ static void put_raw_data(struct line *l, struct out *o, const struct line_event 
 		out_printf(o, " %02x", ((const unsigned char *)rec->data)[at]);
 }
 
-static void put_tep(struct line *l, struct out *o, const struct line_event *e,
-		    const struct record *rec)
+/* Let libtraceevent make its text in l->seq. Return: false: memory is short. */
+static bool make_tep(struct line *l, const struct record *rec)
 {
 	struct tep_record *tr = line_tep_record(l, rec);
-	size_t n;
 
-	if (!tr) {
-		out_text(o, "out of memory");
-		return;
-	}
 	trace_seq_reset(&l->seq);
-	tep_print_event(l->tep, &l->seq, tr, "%s",
-			l->opt->raw ? TEP_PRINT_INFO_RAW : TEP_PRINT_INFO);
-	n = l->seq.len;
+	if (tr)
+		tep_print_event(l->tep, &l->seq, tr, "%s",
+				l->opt->raw ? TEP_PRINT_INFO_RAW : TEP_PRINT_INFO);
+	return tr != NULL;
+}
+
+static void put_seq(struct line *l, struct out *o, const struct line_event *e)
+{
+	size_t n = l->seq.len;
+
 	if (n && l->seq.buffer[n - 1] == '\n')
 		n--;
 	/* a stack has a line a frame */
@@ -454,6 +460,15 @@ static void put_tep(struct line *l, struct out *o, const struct line_event *e,
 		out_string(o, l->seq.buffer, n);
 	else
 		out_safe_lines(o, l->seq.buffer, n);
+}
+
+static void put_tep(struct line *l, struct out *o, const struct line_event *e,
+		    const struct record *rec)
+{
+	if (make_tep(l, rec))
+		put_seq(l, o, e);
+	else
+		out_text(o, "out of memory");
 }
 
 /* The first records of an event: check that the text of line_fast.h equals libtraceevent's. */
@@ -469,7 +484,13 @@ static void put_compared(struct line *l, struct out *o, struct line_event *e,
 		return;
 	}
 	n = o->used - used;
-	put_tep(l, o, e, rec);
+	/* a longer text would not be in one piece with the other one */
+	if (!make_tep(l, rec) || CONTROL_ESCAPE_BYTES * (size_t)l->seq.len > OUT_BYTES - o->used) {
+		o->used = used;
+		put_tep(l, o, e, rec);
+		return;
+	}
+	put_seq(l, o, e);
 	e->compared++;
 	if (o->used - used == 2 * n && !memcmp(o->buf + used, o->buf + used + n, n)) {
 		o->used = used + n;
@@ -510,7 +531,9 @@ bool line_body(struct line *l, struct out *o, const struct record *rec, const st
 		put_raw_data(l, o, e, rec);
 		break;
 	case BODY_FAST:
-		if (e->compared < COMPARED)
+		if (rec->data_bytes < e->whole_bytes)
+			put_tep(l, o, e, rec);
+		else if (e->compared < COMPARED)
 			put_compared(l, o, e, rec);
 		else if (!line_fast_put(e->fast, o, rec))
 			put_tep(l, o, e, rec);

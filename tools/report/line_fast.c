@@ -57,6 +57,8 @@ struct line_fast {
 	struct line_plugin *plugin; /* NULL: the text is made by the steps */
 	struct step *steps;
 	size_t nr, room;
+	size_t most;	   /* bytes of the text, without strings of the record */
+	size_t nr_strings; /* of the record */
 	bool swap;
 };
 
@@ -270,6 +272,20 @@ static bool compile(struct line_fast *f, struct tep_event *ev)
 	return add_text(f, from, (size_t)(p - from));
 }
 
+/* Add up the longest texts that the steps can make. */
+static void measure(struct line_fast *f)
+{
+	for (size_t i = 0; i < f->nr; i++) {
+		const struct step *s = &f->steps[i];
+
+		f->most += 128 + s->text_bytes; /* a number is shorter */
+		f->most += s->yes ? strlen(s->yes) + strlen(s->no) : 0;
+		for (size_t k = 0; k < s->nr_names; k++)
+			f->most += strlen(s->names[k].name) + (s->delim ? strlen(s->delim) : 0);
+		f->nr_strings += s->kind == STEP_CHARS || s->kind == STEP_STRING;
+	}
+}
+
 struct line_fast *line_fast_new(struct tep_event *ev, const char *(*name)(void *arg, uint64_t addr),
 				void *arg, bool swap)
 {
@@ -288,8 +304,10 @@ struct line_fast *line_fast_new(struct tep_event *ev, const char *(*name)(void *
 	} else {
 		good = compile(f, ev);
 	}
-	if (good)
+	if (good) {
+		measure(f);
 		return f;
+	}
 	line_fast_free(f);
 	return NULL;
 }
@@ -451,7 +469,8 @@ bool line_fast_put(struct line_fast *f, struct out *o, const struct record *rec)
 	/* in one piece, so that the text can be removed if a step fails */
 	out_room(o, OUT_BYTES / 4);
 	used = o->used;
-	if (rec->data_bytes > OUT_BYTES / 16)
+	if (rec->data_bytes > OUT_BYTES / 16 ||
+	    f->most + f->nr_strings * rec->data_bytes > OUT_BYTES / 4)
 		return false;
 	good = f->plugin ? line_plugin_put(f->plugin, o, rec) : put_steps(f, o, rec);
 	if (!good)

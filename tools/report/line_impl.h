@@ -23,9 +23,10 @@ struct line_event {
 	enum body body;
 	char *name; /* ` name: `, padded */
 	unsigned int name_bytes;
-	uint32_t min_bytes; /* of a record that has all its fields */
-	bool dynamic;	    /* some have a length of their own */
-	bool ends_call;	    /* ftrace:funcgraph_exit */
+	uint32_t min_bytes;   /* of a record that has all its fields */
+	uint32_t whole_bytes; /* the same with its arrays, which may be cut */
+	bool dynamic;	      /* some have a length of their own */
+	bool ends_call;	      /* ftrace:funcgraph_exit */
 	struct line_fast *fast;
 	unsigned int compared; /* records that were printed both ways */
 	struct dat_field func, depth, calltime, rettime, caller, id, buf;

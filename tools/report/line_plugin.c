@@ -259,10 +259,12 @@ static bool put_function(struct line_plugin *f, struct out *o, const struct reco
 	size_t n = name ? strlen(name) : 0, depth = 0;
 	char *p;
 
+	if (n > OUT_BYTES / 16) /* see line_fast_put() */
+		return false;
 	if (parent)
 		depth = depth_below(f, rec->cpu, parent, name);
 	/* names come from the file, so the depth is limited by their number */
-	for (; depth; depth--) {
+	for (; depth && depth <= OUT_BYTES / 32; depth--) {
 		p = out_room(o, 3);
 		memcpy(p, "   ", 3);
 		out_done(o, p + 3);

@@ -53,7 +53,8 @@ static int page_end(struct splitter *s, struct split_stream *l)
 		return 0;
 	if (l->lost) {
 		commit |= SUBBUF_MISSED_EVENTS;
-		if (l->lost != RECORD_LOST_UNKNOWN) {
+		/* a record of the largest size leaves no room for the number */
+		if (l->lost != RECORD_LOST_UNKNOWN && l->used + word <= size) {
 			commit |= SUBBUF_MISSED_STORED;
 			split_number(s, l->page + l->used, l->lost, word);
 			l->used += word;
@@ -84,7 +85,7 @@ static int page_room(struct splitter *s, struct split_stream *l, const struct re
 	uint32_t head = s->d->layout.head_bytes;
 	int ret;
 
-	if (l->used && !r->lost && l->limit - l->used >= bytes + 12)
+	if (l->used && !r->lost && l->used + bytes + 12 <= l->limit)
 		return 0;
 	ret = page_end(s, l);
 	if (ret)
@@ -105,7 +106,8 @@ static int put_record(struct splitter *s, struct split_stream *l, const struct r
 	uint64_t delta;
 	int ret;
 
-	if (padded + 12 + s->d->layout.head_bytes + 8 > l->b->layout.page_bytes)
+	/* at the start of a sub-buffer, where it needs no time of its own */
+	if (padded + 8 + s->d->layout.head_bytes > l->b->layout.page_bytes)
 		return dat_damaged(s->d, "a record that fits in no sub-buffer");
 	ret = page_room(s, l, r, padded);
 	if (ret)
@@ -155,7 +157,7 @@ static bool is_full(const struct splitter *s, const struct split_stream *l, uint
 	if (o->limit == SPLIT_PAGES)
 		return l->pages >= o->most &&
 		       (l->batch[l->at].lost ||
-			l->limit - l->used < ((l->batch[l->at].data_bytes + 3) & ~3u) + 12);
+			l->limit < l->used + ((l->batch[l->at].data_bytes + 3) & ~3u) + 12);
 	return false;
 }
 

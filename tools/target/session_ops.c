@@ -105,7 +105,7 @@ static int add_write(struct session *s, struct written *w)
 
 /*
  * Is a member stopped, after an operation on all members that began at @begin_ns has waited for
- * another one? Then it is not waited for: no other operation on the session goes on meanwhile.
+ * another one? Then do not wait for this one, too: the session's lock is held during the wait.
  */
 static bool waited_long(const struct process *p, uint64_t begin_ns)
 {
@@ -216,15 +216,20 @@ static int remove_dead(const struct image *member, const char *instance)
 /* Locked. */
 static int remove_instance(struct session *s, const char *instance)
 {
+	uint64_t begin_ns = time_ns(CLOCK_MONOTONIC);
 	int err = 0, nr = 0;
 
 	writes_forget_instance(&s->writes, instance);
 	session_show_writes(s);
 	for (unsigned int i = 0; i < s->nr_members; i++) {
-		int one = process_lives(s->members[i])
-				  ? process_rmdir(s->members[i], instance)
-				  : remove_dead(&s->members[i]->image, instance);
+		int one;
 
+		if (!process_lives(s->members[i]))
+			one = remove_dead(&s->members[i]->image, instance);
+		else if (waited_long(s->members[i], begin_ns))
+			one = -ETIMEDOUT;
+		else
+			one = process_rmdir(s->members[i], instance);
 		nr += !one;
 		if (one && one != -ESRCH && one != -ENOENT)
 			err = one;

@@ -130,7 +130,7 @@ static int add_numbers(struct text_of *all, char *text)
 	     line = strtok_r(NULL, "\n", &next), mine = strtok_r(NULL, "\n", &mine_next)) {
 		value = strrchr(line, ' ');
 		value = value ? value + 1 : line;
-		/* times are not added up, in whole numbers neither */
+		/* stamps are not added up, with or without a point */
 		if (strchr(value, '.') || strstr(line, " ts: ") ||
 		    strncmp(mine, line, (size_t)(value - line)))
 			snprintf(out, sizeof(out), "%s\n", mine);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/analysis/call_edges.h"
 #include "tools/analysis/call_tree.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
@@ -116,7 +117,7 @@ static int callers_make(const struct call_tree *t, struct callers *out)
 			(struct caller){.function = n->function,
 					.by = n->parent && !up->thread ? up->function : UINT32_MAX,
 					.calls = n->calls,
-					.total = n->total};
+					.total = call_edge_is_nested(t, n) ? 0 : n->total};
 	}
 	qsort(out->at, nr, sizeof(*out->at), compare_callers);
 	for (size_t i = 0; i < nr; i++) {
@@ -405,16 +406,22 @@ static int by_change(const void *a, const void *b)
 
 static int count_old(struct counted *old, const struct view *v, const struct profile_options *opt)
 {
-	static const enum call_sort name = SORT_NAME;
 	int ret;
 
-	*old->v = (struct view){.path = opt->diff, .wish = v->wish, .demangle = v->demangle};
-	old->v->wish.from = old->v->wish.to = 0;
+	*old->v = (struct view){.path = opt->diff,
+				.wish = v->wish,
+				.demangle = v->demangle,
+				.cpu_text = v->cpu_text,
+				.range_from_start = v->range_from_start,
+				.range_to_start = v->range_to_start};
+	/* times of the clock say nothing of another recording */
+	old->v->wish.from = v->range_from_start ? v->wish.from - v->first_ts : 0;
+	old->v->wish.to = v->range_to_start ? v->wish.to - v->first_ts : 0;
 	ret = view_open_calls(old->v);
 	if (!ret)
 		ret = count(old, opt);
 	if (!ret)
-		call_table_sort(&old->table, &name, 1);
+		call_table_join(&old->table);
 	return ret;
 }
 
@@ -447,6 +454,8 @@ int profile_graph(struct view *v, const struct profile_options *opt)
 	if (opt->diff && opt->callers)
 		return fail(EINVAL, "--diff and --callers are for one at a time");
 	ret = count(&c, opt);
+	if (!ret && opt->diff)
+		call_table_join(&c.table);
 	if (!ret && opt->diff)
 		ret = count_old(&old, v, opt);
 	if (!ret && opt->diff)

@@ -241,8 +241,13 @@ static void print_line(struct replay *p, uint64_t number)
 			to = PUT(to, " */");
 		}
 	}
-	if (place)
-		to += snprintf(to, 4200, " /* %s */", place);
+	out_done(&p->out, to);
+	if (place) { /* of any length */
+		out_text(&p->out, " /* ");
+		out_text(&p->out, place);
+		out_text(&p->out, " */");
+	}
+	to = out_room(&p->out, 1);
 	*to++ = '\n';
 	out_done(&p->out, to);
 }

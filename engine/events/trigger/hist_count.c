@@ -139,7 +139,7 @@ static void copy_string(const struct hist_field *f, const uint8_t *record, char 
 		to[i] = from[i];
 }
 
-/* Copy a stack: the number of its addresses, and the addresses. */
+/* Copy a stack: its addresses, at most HIST_MAX_STACK. */
 static void copy_stack(const struct hist_field *f, const uint8_t *record, uint64_t *to)
 {
 	const char *from;
