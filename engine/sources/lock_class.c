@@ -7,8 +7,8 @@
  * in which it lies is released, as another lock may be there next. The class of an unloaded object
  * is not used again, and its slot stays: a plug-in that is loaded again and again uses them up.
  *
- * Any context, no lock. fork: the child goes on with a copy; without an area it knows no lock. Costs: bench "lock_order". Tests:
- * tests/engine/events/lock_order.
+ * Any context, no lock. fork: the child goes on with a copy; without an area it knows no lock.
+ * Costs: bench "lock_order". Tests: tests/engine/events/lock_order.
  */
 #include "engine/sources/lock_class.h"
 

@@ -6,8 +6,8 @@
  *
  * A queue has the loaded pages of a CPU. One thread at a time loads into it (`busy`), so only that
  * thread uses the source's state of that CPU. At most MAX_READY pages are loaded and wait, 8 KB
- * each. tools/base/job.h is the same for single jobs. Costs one lock for about ten pages. Tests: tests/cli/test_native.py (its recordings are
- * long enough).
+ * each. tools/base/job.h is the same for single jobs. Costs one lock for about ten pages. Tests:
+ * tests/cli/test_native.py (its recordings are long enough).
  */
 #include <errno.h>
 #include <pthread.h>
