@@ -3,7 +3,9 @@
  * The start and end of threads, and their names. The engine has a pthread_create(), thrd_create()
  * and pthread_setname_np() of its own, which call libc's. The destructor of a pthread key sees the
  * end; it delays itself to the last round, so that the destructors of the program's own keys are
- * still recorded. Threads of raw clone() get their block at their first record and never free it.
+ * still recorded. libc makes threads of its own too, as for timers (SIGEV_THREAD): they set the key
+ * at their first record. Threads of raw clone() get their block at their first record and never
+ * free it.
  * fork: the child's control blocks are zero, so all of this does nothing there. Tests:
  * tests/engine/fire/guest, sandbox.
  */
@@ -43,6 +45,9 @@ struct start {
 	enum sys_rights rights;
 	char comm[16]; /* the creator's name, for a thread that may make no system call */
 };
+
+/* pthread_setspecific() of glibc allocates no memory for lower keys (PTHREAD_KEY_2NDLEVEL_SIZE) */
+#define NR_SAFE_KEYS 32u
 
 static pthread_key_t end_key;
 static int end_key_made;
@@ -112,6 +117,18 @@ static void thread_ends(void *arg)
 		leave();
 }
 
+/*
+ * A thread whose start was not seen. It is libc's if its id is in its own memory of libc: a thread
+ * of raw clone() has other memory, or its parent's. Any context.
+ */
+static void mark_own(void)
+{
+	if (end_key_made && end_key < NR_SAFE_KEYS && !end_rounds && sys_tid_at &&
+	    sys_rights != SYS_OURS && !sys_is_forbidden() &&
+	    load_relaxed((const int *)(arch_thread_pointer() + sys_tid_at)) == sys_gettid())
+		pthread_setspecific(end_key, &end_key);
+}
+
 #define MAX_TID_OFFSET 2048u
 
 static void find_tid_offset(void)
@@ -148,6 +165,7 @@ static void start_threads(const struct lifecycle_start *how)
 		pthread_setspecific(end_key, &end_key);
 	else if (threads_unseen_mark(end_key, &end_key, tid_offset))
 		area_status("the end of threads that were there before is not seen", NULL, 0);
+	srcu_on_new_thread(mark_own);
 }
 
 int threads_before_fork(void)

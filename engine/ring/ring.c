@@ -295,7 +295,11 @@ struct ring_ctl *ring_ctl_attach(struct ring *r, const char *comm)
 
 static struct ring_ctl *attach(struct ring *r)
 {
-	return ring_ctl_attach(r, "<...>");
+	struct ring_ctl *ctl = ring_ctl_attach(r, "<...>");
+
+	if (ctl)
+		srcu_thread_start();
+	return ctl;
 }
 
 /* Publish the held pages that have no unfinished writer below @level. */

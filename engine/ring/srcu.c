@@ -8,10 +8,9 @@
  * writer. A handler that interrupts the change of a count closes what it opens, so at most one
  * close is not counted, and the writer waits for the next one. A thread that no longer exists has
  * left.
- * left.
  * fork: srcu_fork(). A child of raw clone() has its parent's other threads in its table, and waits
- * for them in vain. Costs: bench "events", "instances". Tests: tests/unit/test_srcu.c.
- * tests/unit/test_srcu.c.
+ * for them in vain. Costs: bench "events", "instances".
+ * Tests: tests/unit/test_srcu.c.
  */
 #include "engine/ring/srcu.h"
 
@@ -43,10 +42,16 @@ static __thread uint32_t shared_nest[SRCU_NR] __attribute__((tls_model("initial-
 static __thread uint32_t has_none __attribute__((tls_model("initial-exec")));
 
 static void (*on_timeout)(enum srcu_domain d, int tid);
+static void (*on_new_thread)(void);
 
 void srcu_on_timeout(void (*callback)(enum srcu_domain d, int tid))
 {
 	on_timeout = callback;
+}
+
+void srcu_on_new_thread(void (*callback)(void))
+{
+	on_new_thread = callback;
 }
 
 static struct srcu_thread *claim(int tid)
@@ -86,7 +91,14 @@ static struct srcu_thread *make(void)
 	t = tid ? claim(tid) : NULL;
 	if (t && !arch_local_compare_and_store((uint64_t *)&srcu_self, 0, (uint64_t)t))
 		store_release(&t->tid, 0);
+	if (on_new_thread)
+		on_new_thread();
 	return srcu_self;
+}
+
+void srcu_thread_start(void)
+{
+	make();
 }
 
 struct srcu_thread *srcu_read_lock_slow(enum srcu_domain d, uint64_t frame)

@@ -124,6 +124,15 @@ int synchronize_srcu(enum srcu_domain d);
 void srcu_on_timeout(void (*callback)(enum srcu_domain d, int tid));
 
 /*
+ * srcu_on_new_thread() - call @callback in each thread at its first section, or at its first record
+ * in a ring; in any context. One callback. Constructor context.
+ */
+void srcu_on_new_thread(void (*callback)(void));
+
+/* The calling thread makes its first record in a ring. Any context. */
+void srcu_thread_start(void);
+
+/*
  * srcu_jump() - longjmp() or a throw leaves all frames from @lo to @hi, and their sections with
  * them. srcu_any() - whether the calling thread has an open section. Any context.
  */

@@ -4,10 +4,12 @@
  * after. Prints `made N`, only by write().
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "target.h"
@@ -76,6 +79,49 @@ static NOTRACE void in_threads(int nr, int at_once, int each)
 	}
 }
 
+/* Threads that libc makes, one after the other: the engine does not see their start. */
+static NOTRACE void in_libc_threads(int nr)
+{
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	pthread_t t;
+
+	*(void **)&create = libc ? dlsym(libc, "pthread_create") : NULL;
+	if (!create)
+		_exit(3);
+	while (nr--)
+		if (create(&t, NULL, thread, (void *)1L) || pthread_join(t, NULL))
+			abort();
+}
+
+static int ticks;
+
+static NOTRACE void tick(union sigval value)
+{
+	calls(value.sival_int);
+	__atomic_fetch_add(&ticks, 1, __ATOMIC_RELEASE);
+}
+
+static NOTRACE void in_timer_threads(int nr)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD,
+				 .sigev_value.sival_int = 1,
+				 .sigev_notify_function = tick};
+	struct itimerspec soon = {.it_value.tv_nsec = 1};
+	timer_t timer;
+	int i;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer))
+		abort();
+	for (i = 1; i <= nr; i++) {
+		if (timer_settime(timer, 0, &soon, NULL))
+			abort();
+		while (__atomic_load_n(&ticks, __ATOMIC_ACQUIRE) < i)
+			sched_yield();
+	}
+	timer_delete(timer);
+}
+
 static NOTRACE void run_on(int cpu)
 {
 	cpu_set_t set;
@@ -133,6 +179,9 @@ NOTRACE int main(int argc, char **argv)
 	calls(1000);
 	if (!strcmp(how, "threads")) {
 		in_threads(5000, 20, 50);
+	} else if (!strcmp(how, "libc")) {
+		in_timer_threads(200);
+		in_libc_threads(20000);
 	} else if (!strcmp(how, "close")) {
 		syscall(SYS_close_range, 3, ~0u, 0);
 		calls(100000);
