@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, Beside, kill_and_wait, main, need, until
+from cli_test import BIN, Beside, Skip, kill_and_wait, main, need, until
 
 # Does what a line on stdin says.
 OBEYS = r"""
@@ -230,15 +230,21 @@ def test_a_daemon(w):
 
 
 # Its child, which libc's fork() did not make, executes argv[2] after argv[1] milliseconds. The
-# parent ends after argv[3], or at once.
+# parent ends after argv[3], or at once. $LAST_PID: of the kernel, before the child's PID.
 LATE = r"""
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 int main(int argc, char **argv)
 {
+	const char *last = getenv("LAST_PID");
+	int fd = last ? open("/proc/sys/kernel/ns_last_pid", O_WRONLY) : -1;
+
+	if (last && dprintf(fd, "%s", last) < 0)
+		return 1;
 	if (syscall(SYS_fork)) {
 		if (argc > 3)
 			usleep(1000 * atoi(argv[3]));
@@ -313,6 +319,19 @@ def test_a_late_child(w):
                     assert w.run("get", "-P", pid, "current_tracer").stdout == b"nop\n"
             finally:
                 kill_and_wait(pid)
+    w.run("clean")
+
+
+def test_a_child_of_a_lower_pid(w):
+    """The kernel gives low PIDs again after the highest one."""
+    w.compile("late", LATE)
+    own = ["unshare", "-p", "-f", "--mount-proc"]
+    if os.geteuid() or subprocess.run([*own, "test", "-e", "/proc/sys/kernel/ns_last_pid"], check=False).returncode:
+        raise Skip("no PID namespace, or no /proc/sys/kernel/ns_last_pid")
+    script = 'echo 1000 > /proc/sys/kernel/ns_last_pid; "$0" "$@"; exit $?'
+    p = subprocess.run([*own, "sh", "-c", script, BIN, "record", "-q", "-p", "function", "-o", "d.dat", "./late", "60000", "true"],
+                       cwd=w.dir, env={**w.env, "LAST_PID": "100"}, stderr=subprocess.PIPE, text=True, check=True)
+    assert "process 101" in p.stderr and "without the engine" in p.stderr, p.stderr
     w.run("clean")
 
 

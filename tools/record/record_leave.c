@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tools/base/note.h"
+#include "tools/base/proc_pid.h"
 #include "tools/record/record_impl.h"
 #include "tools/target/process_env.h"
 #include "tools/target/target.h"
@@ -25,6 +26,7 @@
 
 /* Processes without an area that PROG has started. */
 struct comers {
+	unsigned long long since; /* only those that began then or later, in ticks as proc_stat */
 	int pids[MAX_COMERS];
 	unsigned int nr;
 	bool hidden; /* in the last look, a process may have been one of them */
@@ -52,7 +54,8 @@ static bool is_comer(struct comers *c, int pid, const char *session)
 
 /*
  * Find processes that PROG has started and that have no area yet: it is made a moment after fork or
- * exec, perhaps after PROG's end. Only processes with a higher PID than PROG are checked.
+ * exec, perhaps after PROG's end. Its PID may be lower than PROG's: the kernel begins anew at
+ * pid_max.
  * @pids: @nr processes that have an area. Return: how many others, which c->list names.
  */
 static int coming(const struct record_run *run, const int *pids, int nr, struct comers *c)
@@ -66,11 +69,13 @@ static int coming(const struct record_run *run, const int *pids, int nr, struct 
 	c->hidden = false;
 	while (dir && (e = readdir(dir))) {
 		int pid = atoi(e->d_name);
-		bool known = pid <= run->launch.pid;
+		bool known = pid <= 0 || pid == run->launch.pid;
+		struct proc_stat stat;
 
 		for (int i = 0; i < nr && !known; i++)
 			known = pids[i] == pid;
-		if (known || !is_comer(c, pid, run->launch.session))
+		if (known || !proc_stat(pid, &stat) || stat.start < c->since ||
+		    !is_comer(c, pid, run->launch.session))
 			continue;
 		found++;
 		if (used < sizeof(c->list) - 16)
@@ -88,7 +93,10 @@ static void await_areas(struct record_run *run)
 	const struct timespec nap = {.tv_nsec = LEAVE_NAP_NS};
 	struct comers c = {.nr = 0};
 	int nr_coming = 0;
+	struct proc_stat own;
 
+	if (proc_stat(getpid(), &own))
+		c.since = own.start;
 	for (unsigned int i = 0; i <= COME_NAPS; i++) {
 		int *pids = NULL, nr = recorder_living(run->recorder, &pids);
 
