@@ -74,6 +74,13 @@ def test_signal_and_rotation(w):
             assert all_[-1][0] - all_[0][0] <= 0.6 + 1e-6
         until(lambda: not os.path.exists(w.path("trace-1.dat")))
         assert os.path.exists(w.path("trace-2.dat"))
+    # the files of an earlier run stay
+    with flying(w, "--on", "signal:SIGUSR1", "--keep", "1", "-l", "handle") as (_, r):
+        for n in (4, 5):
+            r.send_signal(signal.SIGUSR1)
+            until(lambda n=n: os.path.exists(w.path(f"trace-{n}.dat")))
+        until(lambda: not os.path.exists(w.path("trace-4.dat")))
+    assert all(os.path.exists(w.path(f"trace-{n}.dat")) for n in (2, 3, 5))
 
 
 def test_many_interrupts(w):

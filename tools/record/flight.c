@@ -66,7 +66,8 @@ struct flight {
 	unsigned int nr;
 	struct trigger triggers[FLIGHT_MAX_TRIGGERS];
 	int signals;
-	unsigned int nr_files;
+	unsigned int nr_files;	       /* the number of the last one */
+	unsigned int earlier;	       /* the last number of an earlier run, whose files stay */
 	struct launch_process program; /* pid 0: none is named, or it has ended */
 	sigset_t mask;		       /* of signals, before */
 	unsigned int asked;	       /* signals that asked for the end */
@@ -590,7 +591,7 @@ static int save(struct flight *fl, const char *why, uint64_t at)
 			note("%s", fail_text());
 			err = one;
 		}
-		if (fl->f->keep && fl->nr_files > fl->f->keep) {
+		if (fl->f->keep && fl->nr_files - fl->earlier > fl->f->keep) {
 			file_name(fl, fl->nr_files - (unsigned int)fl->f->keep, i, path,
 				  sizeof(path));
 			unlink(path);
@@ -673,7 +674,7 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 	fl.signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 	err = fl.signals < 0 ? fail_errno(errno, "cannot wait for signals")
 			     : check_folder(opt->output);
-	fl.nr_files = last_number(opt->output);
+	fl.nr_files = fl.earlier = last_number(opt->output);
 	if (!err)
 		err = start_all(&fl);
 	started = !err;
