@@ -737,7 +737,7 @@ const tests = {
         const [b] = await source.spans([[i, 0]], 0, info.duration + 1, 0);
         for (let k = 0; k < b.length; k += 7) {
           if (info.names[b[k + 2]] !== "blocked") continue;
-          const by = await viewer.wakeups.waker(track.id, b[k] + b[k + 1]), next = by ? viewer.wakeups.statesOf(by[3]) : -1;
+          const by = await viewer.wakeups.waker(i, b[k] + b[k + 1]), next = by ? viewer.wakeups.statesOf(by[3]) : -1;
           if (next < 0 || next === i || by[0] <= b[k]) continue;
           viewer.goTo({ track: i, row: 0, start: b[k], length: b[k + 1], name: b[k + 2], count: 1, which: b[k + 5], extra: b[k + 6] });
           return { track: i, by: next, length: b[k + 1] };
@@ -824,6 +824,7 @@ const tests = {
       const { graph, viewer } = window.vestige;
       viewer.pin(0);
       viewer.hide([1], true);
+      viewer.chooseArea({ from: 2000, to: 400000 });
       graph.show(1000, 500000);
       return viewer.addPlot({ kind: "heat", name: "fib" });
     });
@@ -839,6 +840,20 @@ const tests = {
     });
     assert.deepEqual(now, [[0], [1], "event == fib", 1, "here it began", at.span.start]);
     assert.ok(Math.abs((await range(again)).from - 1000) < 1);
+    // once more: nothing is there twice, and the range acts
+    await again.locator("#session").setInputFiles({ name: "s.json", mimeType: "application/json", buffer: Buffer.from(saved) });
+    await again.waitForFunction(() => !window.vestige.viewer.busy);
+    const twice = await again.evaluate(() => {
+      const { graph, viewer } = window.vestige;
+      return [graph.tracks.filter((t) => t.plot).length, viewer.plots.length, viewer.area, graph.layout.pinned, document.documentElement.dataset.dark];
+    });
+    assert.deepEqual(twice, [1, 1, { from: 2000, to: 400000 }, [0], JSON.parse(saved).dark ? "1" : "0"]);
+    // a plot that this recording cannot make stops nothing else, and is kept
+    const lacking = JSON.parse(saved);
+    lacking.plots.unshift({ kind: "heat", name: "no such function" });
+    await again.locator("#session").setInputFiles({ name: "s.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(lacking)) });
+    await again.waitForSelector(".problem");
+    assert.deepEqual(await again.evaluate(() => [window.vestige.viewer.plots.length, window.vestige.graph.notes.length]), [2, 1]);
     await again.locator("#session").setInputFiles({ name: "s.json", mimeType: "application/json", buffer: Buffer.from("{}") });
     await again.waitForSelector(".problem");
     assert.match(await text(again, ".problem"), /no session/);
@@ -849,6 +864,24 @@ const tests = {
     await third.waitForSelector(".problem");
     assert.match(await text(third, ".problem"), /no session/);
     await third.close();
+  },
+
+  async tables_are_of_the_shown_tracks() {
+    const page = await open(`file://${file}`);
+    const calls = (filter) => page.evaluate(async (text) => {
+      const { graph, viewer } = window.vestige;
+      graph.layout.titleFilter = text;
+      viewer.tab = "table";
+      graph.layOut();
+      viewer.changed();
+      await new Promise((done) => setTimeout(done, 300));
+      return [...document.querySelectorAll(".functions tbody tr")].length;
+    }, filter);
+    const tid = await page.evaluate(() => window.vestige.info.tracks.find((t) => t.kind === "calls").id);
+    assert.ok((await calls("")) > 0);
+    assert.ok((await calls(String(tid))) > 0);
+    assert.equal(await calls("no such track"), 0);
+    await page.close();
   },
 
   async a_picture_is_saved() {

@@ -56,6 +56,19 @@ static bool number_of(const char *text, double *out)
 	return !*end;
 }
 
+/* A whole number without a sign, of up to 64 bits: a double does not hold all of them. */
+static bool whole_of(const char *text, uint64_t *out)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]) || (!hex && text[0] == '0' && text[1]))
+		return false;
+	errno = 0;
+	*out = strtoull(text, &end, hex ? 16 : 10);
+	return !*end && !errno;
+}
+
 static enum match_result result(bool met)
 {
 	return met ? MATCH_YES : MATCH_NO;
@@ -82,6 +95,7 @@ static enum match_result compare(enum operation op, double a, double b)
 static enum match_result compare_text(const struct step *s, const char *text)
 {
 	double number;
+	uint64_t a, b;
 
 	switch (s->op) {
 	case HAS:
@@ -93,6 +107,8 @@ static enum match_result compare_text(const struct step *s, const char *text)
 	default:
 		break;
 	}
+	if (whole_of(text, &a) && whole_of(s->value, &b))
+		return compare(s->op, (a > b) - (a < b), 0);
 	if (s->is_number && number_of(text, &number))
 		return compare(s->op, number, s->number);
 	return compare(s->op, strcmp(text, s->value), 0);

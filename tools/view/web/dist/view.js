@@ -1379,6 +1379,7 @@
   }
 
   // src/match.ts
+  var WHOLE = /^(0x[0-9a-f]{1,16}|[1-9]\d{0,19}|0)$/i;
   function numberOf(text) {
     if (/^0x[0-9a-f]+$/i.test(text))
       return parseInt(text, 16);
@@ -1414,7 +1415,16 @@
       const glob = globOf(value);
       return (text) => glob.test(text);
     }
-    return (text) => isNaN(number) || isNaN(numberOf(text)) ? compare(op, text, value) : compare(op, numberOf(text), number);
+    const asNumber = (text) => isNaN(number) || isNaN(numberOf(text)) ? compare(op, text, value) : compare(op, numberOf(text), number);
+    if (!WHOLE.test(value))
+      return asNumber;
+    const whole2 = BigInt(value);
+    return (text) => {
+      if (!WHOLE.test(text))
+        return asNumber(text);
+      const n2 = BigInt(text);
+      return compare(op, n2 > whole2 ? 1 : n2 < whole2 ? -1 : 0, 0);
+    };
   }
   function numberTest(op, value) {
     const number = numberOf(value), text = textTest(op, value);
@@ -2061,7 +2071,11 @@
     const { info } = v3, { from, to } = v3.shown;
     const [times, setTimes] = d2(null);
     y2(() => {
-      v3.source.function(name, from, to).then(setTimes, v3.failed);
+      let gone = false;
+      v3.source.function(name, from, to).then((t3) => gone || setTimes(t3), v3.failed);
+      return () => {
+        gone = true;
+      };
     }, [name, from, to]);
     if (!times)
       return null;
@@ -2089,7 +2103,7 @@
         ] })
       ) }),
       /* @__PURE__ */ u3("p", { class: "hint", children: "The longest:" }),
-      /* @__PURE__ */ u3("ol", { class: "longest", children: times.longest.map(([start, length, track, row, which]) => /* @__PURE__ */ u3("li", { children: /* @__PURE__ */ u3("button", { onClick: () => v3.goTo({ track, row, start, length, name, count: 1, which, extra: 0 }), children: [
+      /* @__PURE__ */ u3("ol", { class: "longest", children: times.longest.map(([start, length, track, row, which]) => /* @__PURE__ */ u3("li", { children: /* @__PURE__ */ u3("button", { onClick: () => v3.goTo({ track, row, start, length, name, count: 1, which, extra: -1 }), children: [
         duration(length),
         " at ",
         clockTime(info.first, start)
@@ -2106,9 +2120,12 @@
     const ready = several || base && area;
     y2(() => {
       if (!ready)
-        return setRows([]);
+        return void setRows([]);
+      let gone = false;
       const none = Promise.resolve([]);
       Promise.all(sides.map((s3) => s3.tracks.length ? v3.source.table(s3.range.from, s3.range.to, s3.tracks) : none)).then(([a3, b]) => {
+        if (gone)
+          return;
         const all = /* @__PURE__ */ new Map();
         const row = (name) => {
           const key = names[name];
@@ -2122,6 +2139,9 @@
           Object.assign(row(name), { b: row(name).b + self, callsB: row(name).callsB + calls });
         setRows([...all.values()].sort((p3, q2) => Math.abs(q2.b - q2.a) - Math.abs(p3.b - p3.a)));
       }, v3.failed);
+      return () => {
+        gone = true;
+      };
     }, [ready, JSON.stringify(sides)]);
     return /* @__PURE__ */ u3(k, { children: [
       /* @__PURE__ */ u3("div", { class: "option", children: [
@@ -2265,9 +2285,13 @@
     const [text, setText] = d2(null);
     const here = A2(null);
     y2(() => {
+      let gone = false;
       setText(null);
       if (name >= 0 && v3.source.text)
-        v3.source.text(name).then(setText, v3.failed);
+        v3.source.text(name).then((t3) => gone || setText(t3), v3.failed);
+      return () => {
+        gone = true;
+      };
     }, [name]);
     y2(() => here.current?.scrollIntoView({ block: "center" }), [text]);
     if (name < 0)
@@ -2346,7 +2370,11 @@
     const [rows, setRows] = d2([]);
     const [by, setBy] = d2(3);
     y2(() => {
-      v3.source.table(from, to, tracks).then(setRows, v3.failed);
+      let gone = false;
+      (tracks.length ? v3.source.table(from, to, tracks) : Promise.resolve([])).then((r3) => gone || setRows(r3), v3.failed);
+      return () => {
+        gone = true;
+      };
     }, [from, to, tracks.join()]);
     const sorted = [...rows].sort((a3, b) => by ? b[by] - a3[by] : names[a3[0]].localeCompare(names[b[0]])).slice(0, 500);
     return /* @__PURE__ */ u3("table", { class: "functions", children: [
@@ -2406,7 +2434,8 @@
             to.total += self;
         } else {
           const first = path.indexOf(name), last = path.lastIndexOf(name);
-          add(to, first < 0 ? path : [...path.slice(0, first), ...path.slice(last)], self, calls);
+          const nested = first !== last && last === path.length - 1;
+          add(to, first < 0 ? path : [...path.slice(0, first), ...path.slice(last)], self, nested ? 0 : calls);
         }
       });
       return to;
@@ -2417,6 +2446,14 @@
     paths(tree, (path, self, calls) => add(to, [...path].reverse(), self, calls));
     const fill = (at) => at.calls += at.children.reduce((sum, c3) => sum + fill(c3), 0);
     to.children.forEach(fill);
+    const clear = (at) => {
+      at.self = 0;
+      at.children.forEach(clear);
+    };
+    to.children.forEach((at) => {
+      clear(at);
+      at.self = at.total;
+    });
     return to;
   }
 
@@ -2550,13 +2587,17 @@
   }
   function callTracks(v3) {
     const { layout, tracks } = v3.graph;
-    return tracks.flatMap((t3, i4) => t3.kind === "calls" && !layout.hidden.has(i4) && t3.name.toLowerCase().includes(layout.titleFilter.toLowerCase()) ? [i4] : []);
+    return tracks.flatMap((t3, i4) => t3.kind === "calls" && !layout.hidden.has(i4) && trackTitle(t3).toLowerCase().includes(layout.titleFilter.toLowerCase()) ? [i4] : []);
   }
   function useFlame(v3, offCpu) {
     const [rows, setRows] = d2([]);
     const { from, to } = v3.shown, tracks = callTracks(v3), source = v3.filter.graph ? v3.list : v3.source;
     y2(() => {
-      source.flame(from, to, tracks, offCpu).then(setRows, v3.failed);
+      let gone = false;
+      (tracks.length ? source.flame(from, to, tracks, offCpu) : Promise.resolve([])).then((r3) => gone || setRows(r3), v3.failed);
+      return () => {
+        gone = true;
+      };
     }, [from, to, tracks.join(), offCpu, source]);
     return rows;
   }
@@ -3117,6 +3158,7 @@
       vestige: "view session",
       version: 1,
       path: info.path,
+      first: info.first,
       range: graph.range,
       markers: graph.markers,
       area: graph.area,
@@ -3152,22 +3194,30 @@
   }
   async function openSession(v3, text) {
     const s3 = readSession(text), { graph } = v3, { layout } = graph;
-    v3.dark = !!s3.dark;
+    const by = s3.path === v3.info.path && /^\d+$/.test(s3.first || "") ? Number(BigInt(s3.first) - BigInt(v3.info.first)) : 0;
+    const lacks = [];
+    v3.setDark(!!s3.dark);
+    v3.removePlots();
     for (const plot of s3.plots || [])
-      await v3.addPlot(plot);
+      await v3.addPlot(plot).catch((e3) => {
+        lacks.push(e3.message);
+        v3.plots = [...v3.plots, plot];
+      });
     const numbers = (keys) => (keys || []).map((key) => graph.tracks.findIndex((t3) => trackKey(t3) === key)).filter((i4) => i4 >= 0);
     layout.hidden = new Set(numbers(s3.hidden));
     layout.pinned = numbers(s3.pinned);
     layout.closed = new Set(s3.closed || []);
     layout.grouped = s3.grouped !== false;
-    graph.markers = { a: isTime(s3.markers?.a) ? s3.markers.a : null, b: isTime(s3.markers?.b) ? s3.markers.b : null };
-    graph.area = s3.area && isTime(s3.area.from) && isTime(s3.area.to) ? s3.area : null;
-    graph.notes = (s3.notes || []).filter((n2) => isTime(n2?.ts)).map((n2) => ({ ts: n2.ts, text: String(n2.text) }));
+    graph.markers = { a: isTime(s3.markers?.a) ? s3.markers.a + by : null, b: isTime(s3.markers?.b) ? s3.markers.b + by : null };
+    v3.area = graph.area = s3.area && isTime(s3.area.from) && isTime(s3.area.to) ? { from: s3.area.from + by, to: s3.area.to + by } : null;
+    graph.notes = (s3.notes || []).filter((n2) => isTime(n2?.ts)).map((n2) => ({ ts: n2.ts + by, text: String(n2.text) }));
     if (s3.filter)
       v3.setFilter(String(s3.filter.text), !!s3.filter.graph, !!s3.filter.list);
     graph.layOut();
-    graph.show(s3.range.from, s3.range.to);
+    graph.show(s3.range.from + by, s3.range.to + by);
     v3.changed();
+    if (lacks.length)
+      throw new Error(lacks.join(" "));
   }
 
   // src/search.ts
@@ -3223,6 +3273,7 @@
 
   // src/wakeups.ts
   var MAX_PIECES = 2e3;
+  var AT_ONCE = 64;
   var Wakeups = class {
     constructor(source, info) {
       this.source = source;
@@ -3236,19 +3287,27 @@
       const t3 = this.info.tracks[track];
       return this.info.tracks.findIndex((x2) => x2.kind === "states" && x2.id === t3.id && x2.pid === t3.pid && x2.file === t3.file);
     }
-    // The last event that woke a thread, at `ts` or before.
-    async waker(tid, ts) {
+    // The last event that woke a track's thread, at `ts` or before: of the same file, since another
+    // one may have a thread of the same number.
+    async waker(track, ts) {
+      const { id: tid, file } = this.info.tracks[track];
       if (!this.wakes.has(tid))
         this.wakes.set(tid, this.source.filtered(`event glob sched:sched_wak*
 .pid eq ${tid}
 and`));
-      const wakes = this.wakes.get(tid), at = await wakes.number(ts + 1);
-      return at ? (await wakes.list(at - 1, 1))[0] : null;
+      const wakes = this.wakes.get(tid);
+      for (let end = await wakes.number(ts + 1); end > 0; end -= AT_ONCE) {
+        const at = Math.max(0, end - AT_ONCE), some = await wakes.list(at, end - at);
+        const found = some.reverse().find((w3) => this.info.tracks[w3[3]].file === file);
+        if (found)
+          return found;
+      }
+      return null;
     }
     // The arrow from the waker to the time at which a thread was woken; null if the waker is not
     // known.
     async arrow(track, woken) {
-      const states = this.statesOf(track), by = await this.waker(this.info.tracks[track].id, woken);
+      const states = this.statesOf(track), by = await this.waker(track, woken);
       if (!by || states < 0)
         return null;
       const from = this.statesOf(by[3]);
@@ -3281,7 +3340,7 @@ and`));
         const [a3, b] = [Math.max(start, from), Math.min(end, to)];
         if (a3 >= b || out.pieces.length >= MAX_PIECES)
           continue;
-        const by = name === "blocked" && end <= to ? await this.waker(this.info.tracks[track].id, end) : null;
+        const by = name === "blocked" && end <= to ? await this.waker(track, end) : null;
         const next = by && by[0] > start ? this.statesOf(by[3]) : -1;
         if (by && next >= 0 && next !== track && !above.includes(next)) {
           out.arrows.push({ from: { track: next, ts: by[0] }, to: { track, ts: end } });
@@ -3294,6 +3353,7 @@ and`));
 
   // src/viewer.ts
   var Viewer = class {
+    // ends what goes on without the page
     constructor(source, info, changed) {
       this.source = source;
       this.info = info;
@@ -3320,6 +3380,8 @@ and`));
       this.highlightedName = "";
       this.path = null;
       this.dark = matchMedia("(prefers-color-scheme: dark)").matches;
+      this.detach = () => {
+      };
       this.failed = (error) => {
         this.problem = error.message;
         this.busy = "";
@@ -3361,6 +3423,11 @@ and`));
       };
       back();
       window.addEventListener("popstate", back);
+      this.detach = () => {
+        window.removeEventListener("popstate", back);
+        clearTimeout(this.historyTimer);
+        this.stopSearch();
+      };
     }
     // The address has the range that is shown; the browser's back button goes to the range before it.
     moved(r3) {
@@ -3505,12 +3572,15 @@ and`));
         this.search = search;
         this.found = "searching";
         this.changed();
-        const counting = search.count();
+        const counting = search.count(), list = this.list;
         const at = await search.next(this.entry < 0 ? backward ? this.listLength : -1 : this.entry, backward);
-        if (at >= 0)
-          this.chooseEntry(at, (await this.list.list(at, 1))[0]);
+        const entry = at >= 0 ? (await list.list(at, 1))[0] : void 0;
+        if (list !== this.list)
+          return;
+        if (entry)
+          this.chooseEntry(at, entry);
         await counting;
-        if (this.search !== search)
+        if (this.search !== search || list !== this.list)
           return;
         const before = at >= 0 ? await search.before(at) : 0;
         this.search = null;
@@ -3550,6 +3620,8 @@ and`));
     setFilter(text, graph = this.filter.graph, list = this.filter.list) {
       try {
         const steps = parseFilter(text, this.info.first), those = this.source.filtered(steps);
+        this.stopSearch();
+        this.search = null;
         this.filter = { text, graph, list };
         this.problem = "";
         this.graph.setSource(graph ? those : this.source);
@@ -3600,6 +3672,15 @@ and`));
       this.plots = [...this.plots, definition];
       this.graph.scroll = 0;
       this.graph.layOut();
+    }
+    removePlots() {
+      const { graph, info } = this;
+      this.span = graph.chosen = this.card = null;
+      graph.layout.pinned = [];
+      graph.layout.hidden = /* @__PURE__ */ new Set();
+      graph.tracks.length = info.tracks.length;
+      this.plots = [];
+      graph.layOut();
     }
     plot(definition) {
       this.dialog = null;
@@ -3742,6 +3823,7 @@ and`));
       window.addEventListener("keydown", press);
       return () => {
         watch.disconnect();
+        v3.detach();
         window.removeEventListener("keydown", press);
       };
     }, []);
@@ -3954,6 +4036,7 @@ and`));
     place.textContent = error.message;
   };
   async function show(source, session) {
+    const seen = source.generation ? await source.generation() : 0;
     const info = await source.info();
     G(null, place);
     place.textContent = "";
@@ -3965,7 +4048,7 @@ and`));
     const now = info.reading ? "" : session;
     G(/* @__PURE__ */ u3(App, { source, info, session: now, ready }), place);
     if (info.live || info.reading)
-      follow(source, await source.generation(), info.reading ? READING_MS : LIVE_MS, () => info.reading && session ? session : viewer ? saveSession(viewer) : "");
+      follow(source, seen, info.reading ? READING_MS : LIVE_MS, () => info.reading && session ? session : viewer ? saveSession(viewer) : "");
   }
   async function follow(source, seen, each, session) {
     for (; ; ) {

@@ -40,6 +40,7 @@ export function App({ source, info, session, ready: ready }: AppProps) {
     window.addEventListener("keydown", press);
     return () => {
       watch.disconnect();
+      v.detach();
       window.removeEventListener("keydown", press);
     };
   }, []);

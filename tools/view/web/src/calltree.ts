@@ -62,7 +62,9 @@ export function transformed(tree: TreeNode, transforms: Transform[]): TreeNode {
         else to.total += self;
       } else {
         const first = path.indexOf(name), last = path.lastIndexOf(name);
-        add(to, first < 0 ? path : [...path.slice(0, first), ...path.slice(last)], self, calls);
+        // calls by itself are in the outermost one
+        const nested = first !== last && last === path.length - 1;
+        add(to, first < 0 ? path : [...path.slice(0, first), ...path.slice(last)], self, nested ? 0 : calls);
       }
     });
     return to;
@@ -76,5 +78,14 @@ export function inverted(tree: TreeNode): TreeNode {
   // add() counted calls at the end of a path: sum them up to the function at its begin
   const fill = (at: TreeNode): number => (at.calls += at.children.reduce((sum, c) => sum + fill(c), 0));
   to.children.forEach(fill);
+  // the time is the own time of the function at the begin, and of no caller
+  const clear = (at: TreeNode) => {
+    at.self = 0;
+    at.children.forEach(clear);
+  };
+  to.children.forEach((at) => {
+    clear(at);
+    at.self = at.total;
+  });
   return to;
 }

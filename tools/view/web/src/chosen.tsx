@@ -92,7 +92,9 @@ function TimesPanel({ v, name }: { v: Viewer; name: number }) {
   const { info } = v, { from, to } = v.shown;
   const [times, setTimes] = useState<FunctionTimes | null>(null);
   useEffect(() => {
-    v.source.function(name, from, to).then(setTimes, v.failed);
+    let gone = false;
+    v.source.function(name, from, to).then((t) => gone || setTimes(t), v.failed);
+    return () => { gone = true; };
   }, [name, from, to]);
   if (!times) return null;
   const most = Math.max(...times.buckets, 1), first = times.buckets.findIndex((n) => n > 0);
@@ -116,7 +118,7 @@ function TimesPanel({ v, name }: { v: Viewer; name: number }) {
       <ol class="longest">
         {times.longest.map(([start, length, track, row, which]) => (
           <li>
-            <button onClick={() => v.goTo({ track, row, start, length, name, count: 1, which, extra: 0 })}>
+            <button onClick={() => v.goTo({ track, row, start, length, name, count: 1, which, extra: -1 })}>
               {duration(length)} at {clockTime(info.first, start)}
             </button>
           </li>

@@ -25,9 +25,11 @@ export function DiffPanel({ v }: { v: Viewer }) {
     : [base, area].map((range) => ({ title: range ? `${duration(range.to - range.from)} from ${clockTime(v.info.first, range.from)}` : "", range: range || v.whole, tracks: callTracks(v) }));
   const ready = several || (base && area);
   useEffect(() => {
-    if (!ready) return setRows([]);
+    if (!ready) return void setRows([]);
+    let gone = false;
     const none: Promise<TableRow[]> = Promise.resolve([]);
     Promise.all(sides.map((s) => (s.tracks.length ? v.source.table(s.range.from, s.range.to, s.tracks) : none))).then(([a, b]) => {
+      if (gone) return;
       const all = new Map<string, Row>();
       const row = (name: number) => {
         const key = names[name];
@@ -38,6 +40,7 @@ export function DiffPanel({ v }: { v: Viewer }) {
       for (const [name, calls, , self] of b) Object.assign(row(name), { b: row(name).b + self, callsB: row(name).callsB + calls });
       setRows([...all.values()].sort((p, q) => Math.abs(q.b - q.a) - Math.abs(p.b - p.a)));
     }, v.failed);
+    return () => { gone = true; };
   }, [ready, JSON.stringify(sides)]);
   return (
     <>

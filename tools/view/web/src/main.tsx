@@ -32,6 +32,8 @@ const failed = (error: Error) => {
 
 // `session`: a saved session to open; "": none.
 async function show(source: Source, session: string) {
+  // asked first: what comes behind it is a change
+  const seen = source.generation ? await source.generation() : 0;
   const info = await source.info();
   render(null, place);
   place.textContent = "";
@@ -45,7 +47,7 @@ async function show(source: Source, session: string) {
   const now = info.reading ? "" : session;
   render(<App source={source} info={info} session={now} ready={ready} />, place);
   if (info.live || info.reading)
-    follow(source, await source.generation!(), info.reading ? READING_MS : LIVE_MS, () => (info.reading && session ? session : viewer ? saveSession(viewer) : ""));
+    follow(source, seen, info.reading ? READING_MS : LIVE_MS, () => (info.reading && session ? session : viewer ? saveSession(viewer) : ""));
 }
 
 // Show the recording again when more of it was read.

@@ -18,6 +18,8 @@ export interface Item {
 type Met = boolean | undefined;
 type Condition = (item: Item) => Met;
 
+const WHOLE = /^(0x[0-9a-f]{1,16}|[1-9]\d{0,19}|0)$/i;
+
 function numberOf(text: string): number {
   if (/^0x[0-9a-f]+$/i.test(text)) return parseInt(text, 16);
   return /^-?\.?\d/.test(text) ? Number(text) : NaN;
@@ -48,7 +50,15 @@ function textTest(op: string, value: string): (text: string) => boolean {
     const glob = globOf(value);
     return (text) => glob.test(text);
   }
-  return (text) => (isNaN(number) || isNaN(numberOf(text)) ? compare(op, text, value) : compare(op, numberOf(text), number));
+  const asNumber = (text: string) => (isNaN(number) || isNaN(numberOf(text)) ? compare(op, text, value) : compare(op, numberOf(text), number));
+  if (!WHOLE.test(value)) return asNumber;
+  // a number of this language has 53 bits
+  const whole = BigInt(value);
+  return (text) => {
+    if (!WHOLE.test(text)) return asNumber(text);
+    const n = BigInt(text);
+    return compare(op, n > whole ? 1 : n < whole ? -1 : 0, 0);
+  };
 }
 
 function numberTest(op: string, value: string): (n: number) => boolean {

@@ -5,6 +5,7 @@ import { ChosenPanel } from "./chosen";
 import { DiffPanel } from "./diff";
 import { FlamePanel } from "./flame";
 import { clockTime, duration } from "./format";
+import { trackTitle } from "./layout";
 import { NotesPanel } from "./notes";
 import { SourcePanel } from "./sourcetext";
 import { SqlPanel } from "./sql";
@@ -46,7 +47,7 @@ export function Panel({ v }: { v: Viewer }) {
 // The numbers of the call tracks that are not hidden.
 export function callTracks(v: Viewer): number[] {
   const { layout, tracks } = v.graph;
-  return tracks.flatMap((t, i) => (t.kind === "calls" && !layout.hidden.has(i) && t.name.toLowerCase().includes(layout.titleFilter.toLowerCase()) ? [i] : []));
+  return tracks.flatMap((t, i) => (t.kind === "calls" && !layout.hidden.has(i) && trackTitle(t).toLowerCase().includes(layout.titleFilter.toLowerCase()) ? [i] : []));
 }
 
 // The flame rows of the range, for the flame graph and the call tree.
@@ -54,7 +55,10 @@ export function useFlame(v: Viewer, offCpu: boolean): FlameRow[] {
   const [rows, setRows] = useState<FlameRow[]>([]);
   const { from, to } = v.shown, tracks = callTracks(v), source = v.filter.graph ? v.list : v.source;
   useEffect(() => {
-    source.flame(from, to, tracks, offCpu).then(setRows, v.failed);
+    let gone = false;
+    // to the source no tracks are all tracks
+    (tracks.length ? source.flame(from, to, tracks, offCpu) : Promise.resolve([])).then((r) => gone || setRows(r), v.failed);
+    return () => { gone = true; };
   }, [from, to, tracks.join(), offCpu, source]);
   return rows;
 }

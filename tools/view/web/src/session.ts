@@ -8,6 +8,7 @@ interface Session {
   vestige: "view session";
   version: 1;
   path: string; // of the recording
+  first?: string; // its first time, from which the times here count
   range: { from: number; to: number };
   markers: { a: number | null; b: number | null };
   area: { from: number; to: number } | null;
@@ -25,7 +26,7 @@ export function saveSession(v: Viewer): string {
   const { graph, info } = v, { layout } = graph;
   const keys = (tracks: Iterable<number>) => [...tracks].map((i) => trackKey(graph.tracks[i]));
   const session: Session = {
-    vestige: "view session", version: 1, path: info.path, range: graph.range, markers: graph.markers, area: graph.area,
+    vestige: "view session", version: 1, path: info.path, first: info.first, range: graph.range, markers: graph.markers, area: graph.area,
     hidden: keys(layout.hidden), pinned: keys(layout.pinned), closed: [...layout.closed], grouped: layout.grouped,
     filter: v.filter, plots: v.plots, notes: graph.notes, dark: v.dark,
   };
@@ -53,18 +54,27 @@ function readSession(text: string): Session {
 
 export async function openSession(v: Viewer, text: string): Promise<void> {
   const s = readSession(text), { graph } = v, { layout } = graph;
-  v.dark = !!s.dark;
-  for (const plot of s.plots || []) await v.addPlot(plot);
+  // another part of the same recording begins at another time
+  const by = s.path === v.info.path && /^\d+$/.test(s.first || "") ? Number(BigInt(s.first!) - BigInt(v.info.first)) : 0;
+  const lacks: string[] = [];
+  v.setDark(!!s.dark);
+  v.removePlots();
+  for (const plot of s.plots || [])
+    await v.addPlot(plot).catch((e: Error) => {
+      lacks.push(e.message);
+      v.plots = [...v.plots, plot]; // the next Save keeps it
+    });
   const numbers = (keys: string[]) => (keys || []).map((key) => graph.tracks.findIndex((t) => trackKey(t) === key)).filter((i) => i >= 0);
   layout.hidden = new Set(numbers(s.hidden));
   layout.pinned = numbers(s.pinned);
   layout.closed = new Set(s.closed || []);
   layout.grouped = s.grouped !== false;
-  graph.markers = { a: isTime(s.markers?.a) ? s.markers.a : null, b: isTime(s.markers?.b) ? s.markers.b : null };
-  graph.area = s.area && isTime(s.area.from) && isTime(s.area.to) ? s.area : null;
-  graph.notes = (s.notes || []).filter((n) => isTime(n?.ts)).map((n) => ({ ts: n.ts, text: String(n.text) }));
+  graph.markers = { a: isTime(s.markers?.a) ? s.markers.a + by : null, b: isTime(s.markers?.b) ? s.markers.b + by : null };
+  v.area = graph.area = s.area && isTime(s.area.from) && isTime(s.area.to) ? { from: s.area.from + by, to: s.area.to + by } : null;
+  graph.notes = (s.notes || []).filter((n) => isTime(n?.ts)).map((n) => ({ ts: n.ts + by, text: String(n.text) }));
   if (s.filter) v.setFilter(String(s.filter.text), !!s.filter.graph, !!s.filter.list);
   graph.layOut();
-  graph.show(s.range.from, s.range.to);
+  graph.show(s.range.from + by, s.range.to + by);
   v.changed();
+  if (lacks.length) throw new Error(lacks.join(" "));
 }

@@ -9,8 +9,10 @@ export function SourcePanel({ v }: { v: Viewer }) {
   const [text, setText] = useState<SourceText | null>(null);
   const here = useRef<HTMLSpanElement>(null);
   useEffect(() => {
+    let gone = false;
     setText(null);
-    if (name >= 0 && v.source.text) v.source.text(name).then(setText, v.failed);
+    if (name >= 0 && v.source.text) v.source.text(name).then((t) => gone || setText(t), v.failed);
+    return () => { gone = true; };
   }, [name]);
   useEffect(() => here.current?.scrollIntoView({ block: "center" }), [text]);
   if (name < 0) return <p class="hint">Choose a call to see the source of its function.</p>;

@@ -13,7 +13,10 @@ export function TablePanel({ v }: { v: Viewer }) {
   const [rows, setRows] = useState<TableRow[]>([]);
   const [by, setBy] = useState(3);
   useEffect(() => {
-    v.source.table(from, to, tracks).then(setRows, v.failed);
+    let gone = false;
+    // to the source no tracks are all tracks
+    (tracks.length ? v.source.table(from, to, tracks) : Promise.resolve([])).then((r) => gone || setRows(r), v.failed);
+    return () => { gone = true; };
   }, [from, to, tracks.join()]);
   const sorted = [...rows].sort((a, b) => (by ? b[by] - a[by] : names[a[0]].localeCompare(names[b[0]]))).slice(0, 500);
   return (

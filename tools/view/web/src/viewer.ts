@@ -43,6 +43,7 @@ export class Viewer {
   dark = matchMedia("(prefers-color-scheme: dark)").matches;
   private wakeups: Wakeups;
   private historyTimer: ReturnType<typeof setTimeout> | undefined;
+  detach = () => {}; // ends what goes on without the page
 
   constructor(readonly source: Source, readonly info: Info, readonly changed: () => void) {
     this.list = source;
@@ -88,6 +89,11 @@ export class Viewer {
     };
     back();
     window.addEventListener("popstate", back);
+    this.detach = () => {
+      window.removeEventListener("popstate", back);
+      clearTimeout(this.historyTimer);
+      this.stopSearch();
+    };
   }
 
   // The address has the range that is shown; the browser's back button goes to the range before it.
@@ -240,11 +246,13 @@ export class Viewer {
       this.search = search;
       this.found = "searching";
       this.changed();
-      const counting = search.count();
+      const counting = search.count(), list = this.list;
       const at = await search.next(this.entry < 0 ? (backward ? this.listLength : -1) : this.entry, backward);
-      if (at >= 0) this.chooseEntry(at, (await this.list.list(at, 1))[0]);
+      const entry = at >= 0 ? (await list.list(at, 1))[0] : undefined;
+      if (list !== this.list) return; // a filter made another one
+      if (entry) this.chooseEntry(at, entry);
       await counting;
-      if (this.search !== search) return;
+      if (this.search !== search || list !== this.list) return;
       const before = at >= 0 ? await search.before(at) : 0;
       this.search = null;
       this.found = search.stopped ? `stopped: ${search.nr} so far` : !search.nr ? "none" : at < 0 ? `${backward ? "none before" : "none behind"} of ${search.nr}` : `${before + 1} of ${search.nr}`;
@@ -283,6 +291,8 @@ export class Viewer {
   setFilter(text: string, graph = this.filter.graph, list = this.filter.list) {
     try {
       const steps = parseFilter(text, this.info.first), those = this.source.filtered(steps);
+      this.stopSearch();
+      this.search = null;
       this.filter = { text, graph, list };
       this.problem = "";
       this.graph.setSource(graph ? those : this.source);
@@ -336,6 +346,16 @@ export class Viewer {
     this.plots = [...this.plots, definition];
     this.graph.scroll = 0;
     this.graph.layOut();
+  }
+
+  removePlots() {
+    const { graph, info } = this;
+    this.span = graph.chosen = this.card = null;
+    graph.layout.pinned = [];
+    graph.layout.hidden = new Set();
+    graph.tracks.length = info.tracks.length;
+    this.plots = [];
+    graph.layOut();
   }
 
   plot(definition: PlotDefinition) {

@@ -15,6 +15,7 @@ export interface Path {
 }
 
 const MAX_PIECES = 2000; // pieces of a path
+const AT_ONCE = 64; // wakeups that are looked at
 
 export class Wakeups {
   private wakes = new Map<number, Source>(); // events that woke a thread, by its tid
@@ -28,17 +29,24 @@ export class Wakeups {
     return this.info.tracks.findIndex((x) => x.kind === "states" && x.id === t.id && x.pid === t.pid && x.file === t.file);
   }
 
-  // The last event that woke a thread, at `ts` or before.
-  async waker(tid: number, ts: number): Promise<Entry | null> {
+  // The last event that woke a track's thread, at `ts` or before: of the same file, since another
+  // one may have a thread of the same number.
+  async waker(track: number, ts: number): Promise<Entry | null> {
+    const { id: tid, file } = this.info.tracks[track];
     if (!this.wakes.has(tid)) this.wakes.set(tid, this.source.filtered(`event glob sched:sched_wak*\n.pid eq ${tid}\nand`));
-    const wakes = this.wakes.get(tid)!, at = await wakes.number(ts + 1);
-    return at ? (await wakes.list(at - 1, 1))[0] : null;
+    const wakes = this.wakes.get(tid)!;
+    for (let end = await wakes.number(ts + 1); end > 0; end -= AT_ONCE) {
+      const at = Math.max(0, end - AT_ONCE), some = await wakes.list(at, end - at);
+      const found = some.reverse().find((w) => this.info.tracks[w[3]].file === file);
+      if (found) return found;
+    }
+    return null;
   }
 
   // The arrow from the waker to the time at which a thread was woken; null if the waker is not
   // known.
   async arrow(track: number, woken: number): Promise<Arrow | null> {
-    const states = this.statesOf(track), by = await this.waker(this.info.tracks[track].id, woken);
+    const states = this.statesOf(track), by = await this.waker(track, woken);
     if (!by || states < 0) return null;
     const from = this.statesOf(by[3]);
     return { from: { track: from < 0 ? by[3] : from, ts: by[0] }, to: { track: states, ts: woken } };
@@ -71,7 +79,7 @@ export class Wakeups {
     for (const { start, end, name } of (await this.statesIn(track, from, to)).reverse()) {
       const [a, b] = [Math.max(start, from), Math.min(end, to)];
       if (a >= b || out.pieces.length >= MAX_PIECES) continue;
-      const by = name === "blocked" && end <= to ? await this.waker(this.info.tracks[track].id, end) : null;
+      const by = name === "blocked" && end <= to ? await this.waker(track, end) : null;
       const next = by && by[0] > start ? this.statesOf(by[3]) : -1;
       if (by && next >= 0 && next !== track && !above.includes(next)) {
         out.arrows.push({ from: { track: next, ts: by[0] }, to: { track, ts: end } });
