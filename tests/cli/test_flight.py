@@ -59,6 +59,12 @@ def stamps(w, name):
     return [(float(m[1]), m[2]) for m in re.finditer(r" (\d+\.\d+): (.*)", out)]
 
 
+def test_flags_of_flight_alone(w):
+    for words in (["--on", "signal:SIGUSR1"], ["--after", "1s"], ["--keep", "3"]):
+        err = w.run("record", *words, "true", status=125).stderr.decode()
+        assert f"{words[0]} goes with --flight" in err, err
+
+
 def test_signal_and_rotation(w):
     with flying(w, "--on", "signal:SIGUSR1", "--keep", "2", "-l", "handle") as (_, r):
         for n in (1, 2, 3):

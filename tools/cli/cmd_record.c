@@ -466,6 +466,10 @@ static int take_window(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
+/* without --after and --keep */
+#define AFTER_NS UINT64_C(1000000000)
+#define KEEP	 10
+
 static int take_trigger(const struct parsing *p, void *to, const char *value)
 {
 	struct flight_options *f = to;
@@ -517,12 +521,22 @@ static int attach_all(const struct record_options *opt)
 	return 0;
 }
 
-/* Check the flags of --flight. Return: -1: they are right; else the exit status. */
+/*
+ * Check the flags of --flight, and set those that are not given. Return: -1: they are right; else
+ * the exit status.
+ */
 static int check_flight(const struct command *c, const struct record_options *opt,
-			const struct flight_options *f)
+			struct flight_options *f)
 {
+	if (!f->before_ns && (f->nr_triggers || f->after_ns || f->keep))
+		return options_wrong(c, "%s goes with --flight",
+				     f->nr_triggers ? "--on"
+				     : f->after_ns  ? "--after"
+						    : "--keep");
 	if (!f->before_ns)
-		return f->nr_triggers ? options_wrong(c, "--on goes with --flight") : -1;
+		return -1;
+	f->after_ns = f->after_ns ? f->after_ns : AFTER_NS;
+	f->keep = f->keep ? f->keep : KEEP;
 	if (!f->nr_triggers)
 		return options_wrong(c, "--flight: name what it waits for with --on");
 	if (opt->net)
@@ -563,7 +577,7 @@ static int choose_output(const struct command *c, struct record_options *opt)
 static int run(const struct command *c, int argc, char **argv)
 {
 	static struct record_options opt;
-	struct flight_options flight = {.after_ns = 1000000000, .keep = 10};
+	struct flight_options flight = {0};
 	int status;
 
 	opt = (struct record_options){0};
