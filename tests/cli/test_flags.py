@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from cli_test import FLAG, Skip, main, need
+from cli_test import BIN, FLAG, Skip, main, need, until
 
 BUILD = os.environ["BUILD_DIR"]
 
@@ -140,6 +140,18 @@ def test_nothing_left(w):
     assert os.listdir(w.path("tmp")) == []
     err = w.run("flags", "cc", env={"TMPDIR": w.path("nowhere")}, status=1).stderr.decode()
     assert "set TMPDIR" in err, err
+    # a compiler that waits until it is told to go on
+    with open(w.path("cc-slow"), "w") as f:
+        f.write('#!/bin/sh\ncase $* in *--version*) exit 0; esac\n: > began\nwhile [ ! -e on ]; do sleep 0.02; done\nexit 1\n')
+    os.chmod(w.path("cc-slow"), 0o755)
+    p = subprocess.Popen([BIN, "flags", "./cc-slow"], cwd=w.dir, env={**w.env, **env}, stderr=subprocess.PIPE, text=True)
+    until(lambda: os.path.exists(w.path("began")))
+    p.terminate()
+    with open(w.path("on"), "w"):
+        pass
+    err = p.communicate(timeout=100)[1]
+    assert p.returncode == 1 and "interrupted" in err, (p.returncode, err)
+    assert os.listdir(w.path("tmp")) == []
 
 
 def test_doctor_names_it(w):

@@ -261,6 +261,15 @@ static void remove_dir(const char *dir)
 }
 
 /* Return: the choice that works, or NULL with fail() set. */
+/* SIGTERM or SIGHUP has come: the folder is removed first. */
+static volatile sig_atomic_t is_ended;
+
+static void note_end(int sig)
+{
+	(void)sig;
+	is_ended = 1;
+}
+
 static const struct choice *find(struct trial *t)
 {
 	struct words w = compiler_words(t);
@@ -276,7 +285,7 @@ static const struct choice *find(struct trial *t)
 	}
 	for (unsigned int i = 0; i < NR_CHOICES; i++) {
 		err = try(t, &choices[i]);
-		if (t->interrupted)
+		if (t->interrupted || is_ended)
 			err = fail(EINTR, "flags: interrupted");
 		if (err > 0)
 			return &choices[i];
@@ -346,6 +355,8 @@ static int run_flags(const struct command *c, int argc, char **argv)
 	}
 	/* Ctrl-C ends the compiler; we still remove the folder */
 	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, note_end);
+	signal(SIGHUP, note_end);
 	found = find(&t);
 	remove_dir(t.dir);
 	if (!found) {
