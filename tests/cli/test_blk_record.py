@@ -58,7 +58,10 @@ class Loop:
         subprocess.run(["dd", *end, "bs=4k", f"count={n}"], check=True, stderr=subprocess.DEVNULL)
 
     def start(self, w, *args, **kw):
-        p = subprocess.Popen([BIN, "blk", "record", *args, self.dev], cwd=w.dir, env=ENV, stderr=subprocess.PIPE, text=True, **kw)
+        # as /dev/mapper/NAME: a link to the device
+        if not os.path.lexists(f"{w.dir}/link"):
+            os.symlink(self.dev, f"{w.dir}/link")
+        p = subprocess.Popen([BIN, "blk", "record", *args, "./link"], cwd=w.dir, env=ENV, stderr=subprocess.PIPE, text=True, **kw)
         until(lambda: self.enabled() and read(TRACING + "tracing_on") == "1" or p.poll() is not None)
         assert p.poll() is None, p.stderr.read()
         return p

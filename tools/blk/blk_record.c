@@ -78,12 +78,15 @@ struct record {
 static int add_device(struct record *w, const char *name)
 {
 	struct device d = {0};
-	const char *base = strrchr(name, '/');
+	/* /dev/mapper/NAME and /dev/disk/by-id/NAME are links to the device */
+	char *real = strchr(name, '/') ? realpath(name, NULL) : NULL;
+	const char *base = strrchr(real ? real : name, '/');
 	unsigned int major, minor;
 	char path[192], text[64];
 	int err;
 
 	snprintf(d.name, sizeof(d.name), "%s", base ? base + 1 : name);
+	free(real);
 	snprintf(path, sizeof(path), "/sys/class/block/%s/dev", d.name);
 	if (access(path, F_OK))
 		return fail(ENODEV, "%s is no block device of this machine", name);
