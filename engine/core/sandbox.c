@@ -261,6 +261,8 @@ static void succeeded(const struct change *c)
 
 static void failed(const struct change *c)
 {
+	int why = errno; /* the program reads it; to start the agent may change it */
+
 	if (!c->begun)
 		return;
 	if (c->calls) {
@@ -275,6 +277,7 @@ static void failed(const struct change *c)
 		ring_thread_allow();
 	if (c->agent_ended)
 		agent_start();
+	errno = why;
 }
 
 /*
