@@ -159,7 +159,7 @@ int text_function_start(const struct object *o, uint64_t address, uint64_t *star
 		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X &&
 		    address - bias - ph->p_vaddr < ph->p_filesz)
 			*end = bias + ph->p_vaddr + ph->p_filesz;
-		if (ph->p_type == PT_GNU_EH_FRAME)
+		if (ph->p_type == PT_GNU_EH_FRAME && object_is_mapped(o, ph))
 			eh_table_open(&t, (const void *)(bias + ph->p_vaddr), ph->p_memsz);
 	}
 	above = *end ? eh_table_above(&t, address) : 0;

@@ -110,7 +110,7 @@ static void note_fdes(struct scan *s)
 		const ElfW(Phdr) *ph = &s->o->phdr[i];
 		struct eh_table t;
 
-		if (ph->p_type != PT_GNU_EH_FRAME ||
+		if (ph->p_type != PT_GNU_EH_FRAME || !object_is_mapped(s->o, ph) ||
 		    eh_table_open(&t, (const void *)(row->bias + ph->p_vaddr), ph->p_memsz) < 0)
 			continue;
 		for (k = 0; k < t.nr; k++)

@@ -129,6 +129,21 @@ static void fork_objects(const struct lifecycle_fork *f)
 		take_names(&objects[i]);
 }
 
+int object_is_mapped(const struct object *o, const ElfW(Phdr) * ph)
+{
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Phdr) *load = &o->phdr[i];
+		uint64_t at = ph->p_vaddr - load->p_vaddr;
+
+		if (load->p_type == PT_LOAD && load->p_flags & PF_R && at < load->p_memsz &&
+		    ph->p_memsz <= load->p_memsz - at)
+			return 1;
+	}
+	return 0;
+}
+
 static int add_object(const struct dl_phdr_info *info)
 {
 	static const char self[] = "";
@@ -155,7 +170,8 @@ static int add_object(const struct dl_phdr_info *info)
 				row->lo = row->bias + ph->p_vaddr;
 			if (row->bias + ph->p_vaddr + ph->p_memsz > row->hi)
 				row->hi = row->bias + ph->p_vaddr + ph->p_memsz;
-		} else if (ph->p_type == PT_NOTE && !row->build_id_bytes) {
+		} else if (ph->p_type == PT_NOTE && !row->build_id_bytes &&
+			   object_is_mapped(o, ph)) {
 			read_build_id(row, ph);
 		}
 	}

@@ -42,6 +42,12 @@ static inline struct area_object *object_row(const struct object *o)
 }
 
 /*
+ * Whether the memory that a program header names can be read: a changed or packed file may name any
+ * address. The loader has mapped PT_LOAD alone, and looks at few others.
+ */
+int object_is_mapped(const struct object *o, const ElfW(Phdr) * ph);
+
+/*
  * Open an object's file for reading. Return: a descriptor; -ENOENT: it has none (the vDSO); -errno
  * of open().
  */

@@ -31,7 +31,9 @@ void object_each_note(const struct object *o,
 		const uint8_t *p = (const uint8_t *)(object_row(o)->bias + ph->p_vaddr);
 		const uint8_t *end = p + ph->p_memsz;
 
-		while (ph->p_type == PT_NOTE && end - p >= (long)sizeof(ElfW(Nhdr))) {
+		if (ph->p_type != PT_NOTE || !object_is_mapped(o, ph))
+			continue;
+		while (end - p >= (long)sizeof(ElfW(Nhdr))) {
 			const ElfW(Nhdr) *n = (const void *)p;
 			uint64_t name = ((uint64_t)n->n_namesz + 3) & ~(uint64_t)3;
 			uint64_t desc = ((uint64_t)n->n_descsz + 3) & ~(uint64_t)3;

@@ -107,6 +107,23 @@ def test_other_machine(w):
     refused(w, 125, ["riscv"], "./riscv")
 
 
+def test_tables_without_memory(w):
+    """A packed or changed program may have headers that name no memory; it runs all the same."""
+    with open(w.prog, "rb") as f:
+        data = bytearray(f.read())
+    first, number = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    tables = [at for at in range(first, first + 56 * number, 56) if struct.unpack_from("<I", data, at)[0] == 0x6474e550]
+    assert tables  # PT_GNU_EH_FRAME
+    for at in tables:
+        struct.pack_into("<Q", data, at + 16, 0x30000000)
+    with open(w.path("elsewhere"), "wb") as f:
+        f.write(data)
+    os.chmod(w.path("elsewhere"), 0o755)
+    for words in ("-p", "function"), ("-p", "function", "--unmodified"), ("-p", "function", "-l", "leaf", "-O", "stacktrace"):
+        w.run("record", "-q", *words, "./elsewhere", "calls", 5)
+        assert b": leaf <-" in w.run("report", "--format=trace").stdout, words
+
+
 def test_setuid(w):
     root()
     shutil.copy(w.prog, w.path("suid"))

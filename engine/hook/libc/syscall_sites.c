@@ -107,7 +107,8 @@ static int find_functions(struct search *s)
 	uint32_t i, count;
 
 	for (i = 0; i < s->o->nr_phdr; i++)
-		if (s->o->phdr[i].p_type == PT_GNU_EH_FRAME && s->o->phdr[i].p_memsz >= 12)
+		if (s->o->phdr[i].p_type == PT_GNU_EH_FRAME && s->o->phdr[i].p_memsz >= 12 &&
+		    object_is_mapped(s->o, &s->o->phdr[i]))
 			hdr = (const uint8_t *)(row->bias + s->o->phdr[i].p_vaddr);
 	if (!hdr || hdr[0] != 1 || hdr[1] != 0x1b || hdr[2] != 0x03 || hdr[3] != 0x3b)
 		return -ENOEXEC;
