@@ -140,7 +140,7 @@ def test_nothing_left(w):
     assert os.listdir(w.path("tmp")) == []
     err = w.run("flags", "cc", env={"TMPDIR": w.path("nowhere")}, status=1).stderr.decode()
     assert "set TMPDIR" in err, err
-    # a compiler that waits until it is told to go on
+    # a compiler that waits until a file is there
     with open(w.path("cc-slow"), "w") as f:
         f.write('#!/bin/sh\ncase $* in *--version*) exit 0; esac\n: > began\nwhile [ ! -e on ]; do sleep 0.02; done\nexit 1\n')
     os.chmod(w.path("cc-slow"), 0o755)
