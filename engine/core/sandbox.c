@@ -153,6 +153,14 @@ static int discount(void)
 	return __atomic_sub_fetch(&nr_free, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
+void sandbox_thread_seen(void)
+{
+	if (counting != UNSEEN)
+		return;
+	fetch_add(&nr_free, 1);
+	set_counted(1);
+}
+
 /* A child of raw clone(), or one that fork() left without an area, has no agent. */
 void sandbox_thread_ends(void)
 {

@@ -45,4 +45,10 @@ void sandbox_no_thread(enum sys_rights rights);
 void sandbox_thread_starts(enum sys_rights rights);
 void sandbox_thread_ends(void);
 
+/*
+ * The calling thread, which libc has made by itself after the engine's start, makes its first
+ * record: its end will be seen. Any context.
+ */
+void sandbox_thread_seen(void);
+
 #endif

@@ -123,10 +123,12 @@ static void thread_ends(void *arg)
  */
 static void mark_own(void)
 {
-	if (end_key_made && end_key < NR_SAFE_KEYS && !end_rounds && sys_tid_at &&
-	    sys_rights != SYS_OURS && !sys_is_forbidden() &&
-	    load_relaxed((const int *)(arch_thread_pointer() + sys_tid_at)) == sys_gettid())
-		pthread_setspecific(end_key, &end_key);
+	if (!end_key_made || end_key >= NR_SAFE_KEYS || end_rounds || !sys_tid_at ||
+	    sys_rights == SYS_OURS || sys_is_forbidden() ||
+	    load_relaxed((const int *)(arch_thread_pointer() + sys_tid_at)) != sys_gettid() ||
+	    pthread_getspecific(end_key) || pthread_setspecific(end_key, &end_key))
+		return;
+	sandbox_thread_seen();
 }
 
 #define MAX_TID_OFFSET 2048u

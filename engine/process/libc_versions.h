@@ -22,6 +22,7 @@ LIBC_VERSION(pthread_attr_setstacksize, 2.2.5);
 LIBC_VERSION(pthread_getattr_default_np, 2.18);
 LIBC_VERSION(pthread_getattr_np, 2.2.5);
 LIBC_VERSION(pthread_key_create, 2.2.5);
+LIBC_VERSION(pthread_getspecific, 2.2.5);
 LIBC_VERSION(pthread_setspecific, 2.2.5);
 LIBC_VERSION(pthread_sigmask, 2.2.5);
 LIBC_VERSION(pthread_tryjoin_np, 2.3.3);

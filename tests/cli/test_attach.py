@@ -409,6 +409,44 @@ def test_threads_end(w):
         w.run("clean")
 
 
+# A thread of libc's for each tick of a timer.
+TICKS = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noipa)) void tick(union sigval v) { (void)v; __asm__ volatile(""); }
+int main(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = tick};
+	struct itimerspec each = {{0, 1000000}, {0, 1000000}};
+	timer_t timer;
+	char c;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &each, NULL))
+		return 1;
+	puts("ready");
+	fflush(stdout);
+	return read(0, &c, 1) != 1;
+}
+"""
+
+
+def test_threads_of_libc(w):
+    """They were not there before the engine, so their ends take nothing from those that were."""
+    with Beside(w, w.compile("ticks", TICKS), stdin=subprocess.PIPE) as r:
+        assert r.p.stdout.readline() == b"ready\n"
+        w.run("start", "-P", r.p.pid, "-l", "tick")
+        for _ in range(3):
+            before = w.run("show", "-P", r.p.pid).stdout.count(b": tick <-")
+            until(lambda before=before: w.run("show", "-P", r.p.pid).stdout.count(b": tick <-") > before + 100)
+        assert w.run("get", "-P", r.p.pid, "current_tracer").stdout == b"function\n"
+        r.p.stdin.write(b"\n")
+        r.p.stdin.flush()
+        assert r.p.wait() == 0
+    w.run("clean")
+
+
 def test_a_thread_is_born(w):
     """A thread that has not run its first instruction when the engine comes: its end is seen,
     too."""
