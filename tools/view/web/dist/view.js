@@ -1378,6 +1378,22 @@
     }, children: item.title })) });
   }
 
+  // src/answer.ts
+  function useAnswer(none, ask, failed2, inputs) {
+    const [answer, setAnswer] = d2(none);
+    y2(() => {
+      let gone = false;
+      ask().then((a3) => gone || setAnswer(a3), failed2);
+      return () => {
+        gone = true;
+      };
+    }, inputs);
+    return answer;
+  }
+  function ofTracks(tracks, ask) {
+    return tracks.length ? ask(tracks) : Promise.resolve([]);
+  }
+
   // src/match.ts
   var WHOLE = /^(0x[0-9a-f]{1,16}|[1-9]\d{0,19}|0)$/i;
   function numberOf(text) {
@@ -2069,14 +2085,7 @@
   }
   function TimesPanel({ v: v3, name }) {
     const { info } = v3, { from, to } = v3.shown;
-    const [times, setTimes] = d2(null);
-    y2(() => {
-      let gone = false;
-      v3.source.function(name, from, to).then((t3) => gone || setTimes(t3), v3.failed);
-      return () => {
-        gone = true;
-      };
-    }, [name, from, to]);
+    const times = useAnswer(null, () => v3.source.function(name, from, to), v3.failed, [name, from, to]);
     if (!times)
       return null;
     const most = Math.max(...times.buckets, 1), first = times.buckets.findIndex((n2) => n2 > 0);
@@ -2114,35 +2123,27 @@
   // src/diff.tsx
   function DiffPanel({ v: v3 }) {
     const { files, names, tracks } = v3.info;
-    const [rows, setRows] = d2([]);
     const { base, area } = v3, several = files.length > 1 && !base;
     const sides = several ? [0, 1].map((file) => ({ title: files[file], range: v3.shown, tracks: callTracks(v3).filter((i4) => tracks[i4].file === file) })) : [base, area].map((range) => ({ title: range ? `${duration(range.to - range.from)} from ${clockTime(v3.info.first, range.from)}` : "", range: range || v3.whole, tracks: callTracks(v3) }));
     const ready = several || base && area;
-    y2(() => {
+    const compare2 = async () => {
       if (!ready)
-        return void setRows([]);
-      let gone = false;
-      const none = Promise.resolve([]);
-      Promise.all(sides.map((s3) => s3.tracks.length ? v3.source.table(s3.range.from, s3.range.to, s3.tracks) : none)).then(([a3, b]) => {
-        if (gone)
-          return;
-        const all = /* @__PURE__ */ new Map();
-        const row = (name) => {
-          const key = names[name];
-          if (!all.has(key))
-            all.set(key, { name: key, a: 0, b: 0, callsA: 0, callsB: 0 });
-          return all.get(key);
-        };
-        for (const [name, calls, , self] of a3)
-          Object.assign(row(name), { a: row(name).a + self, callsA: row(name).callsA + calls });
-        for (const [name, calls, , self] of b)
-          Object.assign(row(name), { b: row(name).b + self, callsB: row(name).callsB + calls });
-        setRows([...all.values()].sort((p3, q2) => Math.abs(q2.b - q2.a) - Math.abs(p3.b - p3.a)));
-      }, v3.failed);
-      return () => {
-        gone = true;
+        return [];
+      const [a3, b] = await Promise.all(sides.map((s3) => ofTracks(s3.tracks, (t3) => v3.source.table(s3.range.from, s3.range.to, t3))));
+      const all = /* @__PURE__ */ new Map();
+      const row = (name) => {
+        const key = names[name];
+        if (!all.has(key))
+          all.set(key, { name: key, a: 0, b: 0, callsA: 0, callsB: 0 });
+        return all.get(key);
       };
-    }, [ready, JSON.stringify(sides)]);
+      for (const [name, calls, , self] of a3)
+        Object.assign(row(name), { a: row(name).a + self, callsA: row(name).callsA + calls });
+      for (const [name, calls, , self] of b)
+        Object.assign(row(name), { b: row(name).b + self, callsB: row(name).callsB + calls });
+      return [...all.values()].sort((p3, q2) => Math.abs(q2.b - q2.a) - Math.abs(p3.b - p3.a));
+    };
+    const rows = useAnswer([], compare2, v3.failed, [ready, JSON.stringify(sides)]);
     return /* @__PURE__ */ u3(k, { children: [
       /* @__PURE__ */ u3("div", { class: "option", children: [
         /* @__PURE__ */ u3("button", { disabled: !area, onClick: () => {
@@ -2282,17 +2283,9 @@
   // src/sourcetext.tsx
   function SourcePanel({ v: v3 }) {
     const { span } = v3, name = span && v3.graph.tracks[span.track].kind === "calls" ? span.name : -1;
-    const [text, setText] = d2(null);
+    const answer = useAnswer(null, async () => name >= 0 && v3.source.text ? { name, text: await v3.source.text(name) } : null, v3.failed, [name]);
+    const text = answer && answer.name === name ? answer.text : null;
     const here = A2(null);
-    y2(() => {
-      let gone = false;
-      setText(null);
-      if (name >= 0 && v3.source.text)
-        v3.source.text(name).then((t3) => gone || setText(t3), v3.failed);
-      return () => {
-        gone = true;
-      };
-    }, [name]);
     y2(() => here.current?.scrollIntoView({ block: "center" }), [text]);
     if (name < 0)
       return /* @__PURE__ */ u3("p", { class: "hint", children: "Choose a call to see the source of its function." });
@@ -2367,15 +2360,8 @@
   var HEADS = ["Function", "Calls", "Total", "Self", "Min", "Max"];
   function TablePanel({ v: v3 }) {
     const { names } = v3.info, { from, to } = v3.shown, tracks = callTracks(v3);
-    const [rows, setRows] = d2([]);
+    const rows = useAnswer([], () => ofTracks(tracks, (t3) => v3.source.table(from, to, t3)), v3.failed, [from, to, tracks.join()]);
     const [by, setBy] = d2(3);
-    y2(() => {
-      let gone = false;
-      (tracks.length ? v3.source.table(from, to, tracks) : Promise.resolve([])).then((r3) => gone || setRows(r3), v3.failed);
-      return () => {
-        gone = true;
-      };
-    }, [from, to, tracks.join()]);
     const sorted = [...rows].sort((a3, b) => by ? b[by] - a3[by] : names[a3[0]].localeCompare(names[b[0]])).slice(0, 500);
     return /* @__PURE__ */ u3("table", { class: "functions", children: [
       /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: HEADS.map((head, i4) => /* @__PURE__ */ u3("th", { scope: "col", "aria-sort": by === i4 ? i4 ? "descending" : "ascending" : "none", children: /* @__PURE__ */ u3("button", { onClick: () => setBy(i4), children: head }) })) }) }),
@@ -2590,16 +2576,8 @@
     return tracks.flatMap((t3, i4) => t3.kind === "calls" && !layout.hidden.has(i4) && trackTitle(t3).toLowerCase().includes(layout.titleFilter.toLowerCase()) ? [i4] : []);
   }
   function useFlame(v3, offCpu) {
-    const [rows, setRows] = d2([]);
     const { from, to } = v3.shown, tracks = callTracks(v3), source = v3.filter.graph ? v3.list : v3.source;
-    y2(() => {
-      let gone = false;
-      (tracks.length ? source.flame(from, to, tracks, offCpu) : Promise.resolve([])).then((r3) => gone || setRows(r3), v3.failed);
-      return () => {
-        gone = true;
-      };
-    }, [from, to, tracks.join(), offCpu, source]);
-    return rows;
+    return useAnswer([], () => ofTracks(tracks, (t3) => source.flame(from, to, t3, offCpu)), v3.failed, [from, to, tracks.join(), offCpu, source]);
   }
 
   // src/plotdraw.ts

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The chosen span: its properties, its critical path, how long all calls of its function took.
-import { useEffect, useState } from "preact/hooks";
+import { useAnswer } from "./answer";
 import { clockTime, duration } from "./format";
 import { isEvents, trackTitle } from "./layout";
 import { plotTimes } from "./plots";
@@ -90,12 +90,7 @@ function PlotPanel({ v }: { v: Viewer }) {
 // How long all calls of a function took, with the longest ones as links.
 function TimesPanel({ v, name }: { v: Viewer; name: number }) {
   const { info } = v, { from, to } = v.shown;
-  const [times, setTimes] = useState<FunctionTimes | null>(null);
-  useEffect(() => {
-    let gone = false;
-    v.source.function(name, from, to).then((t) => gone || setTimes(t), v.failed);
-    return () => { gone = true; };
-  }, [name, from, to]);
+  const times = useAnswer<FunctionTimes | null>(null, () => v.source.function(name, from, to), v.failed, [name, from, to]);
   if (!times) return null;
   const most = Math.max(...times.buckets, 1), first = times.buckets.findIndex((n) => n > 0);
   return (

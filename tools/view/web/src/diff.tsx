@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Comparison of two ranges: the self time of each function in both. With several files on one
 // timeline, each file is a side.
-import { useEffect, useState } from "preact/hooks";
+import { ofTracks, useAnswer } from "./answer";
 import { clockTime, duration } from "./format";
 import type { Range } from "./graph";
 import { callTracks } from "./panel";
-import type { TableRow } from "./source";
 import type { Viewer } from "./viewer";
 
 interface Row {
@@ -18,30 +17,25 @@ interface Row {
 
 export function DiffPanel({ v }: { v: Viewer }) {
   const { files, names, tracks } = v.info;
-  const [rows, setRows] = useState<Row[]>([]);
   const { base, area } = v, several = files.length > 1 && !base;
   const sides: { title: string; range: Range; tracks: number[] }[] = several
     ? [0, 1].map((file) => ({ title: files[file], range: v.shown, tracks: callTracks(v).filter((i) => tracks[i].file === file) }))
     : [base, area].map((range) => ({ title: range ? `${duration(range.to - range.from)} from ${clockTime(v.info.first, range.from)}` : "", range: range || v.whole, tracks: callTracks(v) }));
   const ready = several || (base && area);
-  useEffect(() => {
-    if (!ready) return void setRows([]);
-    let gone = false;
-    const none: Promise<TableRow[]> = Promise.resolve([]);
-    Promise.all(sides.map((s) => (s.tracks.length ? v.source.table(s.range.from, s.range.to, s.tracks) : none))).then(([a, b]) => {
-      if (gone) return;
-      const all = new Map<string, Row>();
-      const row = (name: number) => {
-        const key = names[name];
-        if (!all.has(key)) all.set(key, { name: key, a: 0, b: 0, callsA: 0, callsB: 0 });
-        return all.get(key)!;
-      };
-      for (const [name, calls, , self] of a) Object.assign(row(name), { a: row(name).a + self, callsA: row(name).callsA + calls });
-      for (const [name, calls, , self] of b) Object.assign(row(name), { b: row(name).b + self, callsB: row(name).callsB + calls });
-      setRows([...all.values()].sort((p, q) => Math.abs(q.b - q.a) - Math.abs(p.b - p.a)));
-    }, v.failed);
-    return () => { gone = true; };
-  }, [ready, JSON.stringify(sides)]);
+  const compare = async (): Promise<Row[]> => {
+    if (!ready) return [];
+    const [a, b] = await Promise.all(sides.map((s) => ofTracks(s.tracks, (t) => v.source.table(s.range.from, s.range.to, t))));
+    const all = new Map<string, Row>();
+    const row = (name: number) => {
+      const key = names[name];
+      if (!all.has(key)) all.set(key, { name: key, a: 0, b: 0, callsA: 0, callsB: 0 });
+      return all.get(key)!;
+    };
+    for (const [name, calls, , self] of a) Object.assign(row(name), { a: row(name).a + self, callsA: row(name).callsA + calls });
+    for (const [name, calls, , self] of b) Object.assign(row(name), { b: row(name).b + self, callsB: row(name).callsB + calls });
+    return [...all.values()].sort((p, q) => Math.abs(q.b - q.a) - Math.abs(p.b - p.a));
+  };
+  const rows = useAnswer<Row[]>([], compare, v.failed, [ready, JSON.stringify(sides)]);
   return (
     <>
       <div class="option">

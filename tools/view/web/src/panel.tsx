@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The panel beside the list: tabs for the chosen span and for the chosen range.
-import { useEffect, useState } from "preact/hooks";
+import { ofTracks, useAnswer } from "./answer";
 import { ChosenPanel } from "./chosen";
 import { DiffPanel } from "./diff";
 import { FlamePanel } from "./flame";
@@ -52,13 +52,6 @@ export function callTracks(v: Viewer): number[] {
 
 // The flame rows of the range, for the flame graph and the call tree.
 export function useFlame(v: Viewer, offCpu: boolean): FlameRow[] {
-  const [rows, setRows] = useState<FlameRow[]>([]);
   const { from, to } = v.shown, tracks = callTracks(v), source = v.filter.graph ? v.list : v.source;
-  useEffect(() => {
-    let gone = false;
-    // to the source no tracks are all tracks
-    (tracks.length ? source.flame(from, to, tracks, offCpu) : Promise.resolve([])).then((r) => gone || setRows(r), v.failed);
-    return () => { gone = true; };
-  }, [from, to, tracks.join(), offCpu, source]);
-  return rows;
+  return useAnswer<FlameRow[]>([], () => ofTracks(tracks, (t) => source.flame(from, to, t, offCpu)), v.failed, [from, to, tracks.join(), offCpu, source]);
 }

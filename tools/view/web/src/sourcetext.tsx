@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The source text of the chosen function, if the server finds it.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
+import { useAnswer } from "./answer";
 import type { SourceText } from "./source";
 import type { Viewer } from "./viewer";
 
 export function SourcePanel({ v }: { v: Viewer }) {
   const { span } = v, name = span && v.graph.tracks[span.track].kind === "calls" ? span.name : -1;
-  const [text, setText] = useState<SourceText | null>(null);
+  const answer = useAnswer<{ name: number; text: SourceText } | null>(null, async () => (name >= 0 && v.source.text ? { name, text: await v.source.text(name) } : null), v.failed, [name]);
+  const text = answer && answer.name === name ? answer.text : null;
   const here = useRef<HTMLSpanElement>(null);
-  useEffect(() => {
-    let gone = false;
-    setText(null);
-    if (name >= 0 && v.source.text) v.source.text(name).then((t) => gone || setText(t), v.failed);
-    return () => { gone = true; };
-  }, [name]);
   useEffect(() => here.current?.scrollIntoView({ block: "center" }), [text]);
   if (name < 0) return <p class="hint">Choose a call to see the source of its function.</p>;
   if (!v.source.text) return <p class="hint">This page has no server, so it cannot show the source.</p>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The functions of a range, with their times.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { ofTracks, useAnswer } from "./answer";
 import { duration } from "./format";
 import { callTracks } from "./panel";
 import type { TableRow } from "./source";
@@ -10,14 +11,8 @@ const HEADS = ["Function", "Calls", "Total", "Self", "Min", "Max"];
 
 export function TablePanel({ v }: { v: Viewer }) {
   const { names } = v.info, { from, to } = v.shown, tracks = callTracks(v);
-  const [rows, setRows] = useState<TableRow[]>([]);
+  const rows = useAnswer<TableRow[]>([], () => ofTracks(tracks, (t) => v.source.table(from, to, t)), v.failed, [from, to, tracks.join()]);
   const [by, setBy] = useState(3);
-  useEffect(() => {
-    let gone = false;
-    // to the source no tracks are all tracks
-    (tracks.length ? v.source.table(from, to, tracks) : Promise.resolve([])).then((r) => gone || setRows(r), v.failed);
-    return () => { gone = true; };
-  }, [from, to, tracks.join()]);
   const sorted = [...rows].sort((a, b) => (by ? b[by] - a[by] : names[a[0]].localeCompare(names[b[0]]))).slice(0, 500);
   return (
     <table class="functions">
