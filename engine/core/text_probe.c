@@ -149,6 +149,8 @@ void text_place_gone(struct text_place *place)
 int text_function_start(const struct object *o, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	uint64_t bias = object_row(o)->bias;
+	uint64_t bytes;
+	const uint8_t *head = object_eh_header(o, &bytes);
 	struct eh_table t = {0};
 	uint32_t i, above;
 
@@ -159,9 +161,9 @@ int text_function_start(const struct object *o, uint64_t address, uint64_t *star
 		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X &&
 		    address - bias - ph->p_vaddr < ph->p_filesz)
 			*end = bias + ph->p_vaddr + ph->p_filesz;
-		if (ph->p_type == PT_GNU_EH_FRAME && object_is_mapped(o, ph))
-			eh_table_open(&t, (const void *)(bias + ph->p_vaddr), ph->p_memsz);
 	}
+	if (head)
+		eh_table_open(&t, head, bytes);
 	above = *end ? eh_table_above(&t, address) : 0;
 	if (!above)
 		return -ENOENT;

@@ -104,18 +104,15 @@ static int note_symbol(void *arg, uint64_t value, const char *name)
 static void note_fdes(struct scan *s)
 {
 	const struct area_object *row = object_row(s->o);
-	uint32_t i, k;
+	uint64_t bytes;
+	const uint8_t *head = object_eh_header(s->o, &bytes);
+	struct eh_table t;
+	uint32_t i;
 
-	for (i = 0; i < s->o->nr_phdr; i++) {
-		const ElfW(Phdr) *ph = &s->o->phdr[i];
-		struct eh_table t;
-
-		if (ph->p_type != PT_GNU_EH_FRAME || !object_is_mapped(s->o, ph) ||
-		    eh_table_open(&t, (const void *)(row->bias + ph->p_vaddr), ph->p_memsz) < 0)
-			continue;
-		for (k = 0; k < t.nr; k++)
-			note_start(s, eh_table_begin(&t, k) - row->bias, AREA_FUNCTION_FDE);
-	}
+	if (!head || eh_table_open(&t, head, bytes) < 0)
+		return;
+	for (i = 0; i < t.nr; i++)
+		note_start(s, eh_table_begin(&t, i) - row->bias, AREA_FUNCTION_FDE);
 }
 
 static void note_table_entry(struct scan *s, uint64_t vaddr)

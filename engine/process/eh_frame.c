@@ -259,8 +259,7 @@ static struct eh_rule look_up(const uint8_t *head, uint64_t ip, const struct are
 	struct eh_table t;
 	uint32_t above;
 
-	if ((uint64_t)head < o->lo || (uint64_t)head > o->hi ||
-	    eh_table_open(&t, head, o->hi - (uint64_t)head))
+	if (!head || eh_table_open(&t, head, o->hi - (uint64_t)head))
 		return none;
 	above = eh_table_above(&t, ip);
 	return above ? read_rule(eh_table_entry(&t, above - 1), eh_table_begin(&t, above - 1), ip,
@@ -271,7 +270,8 @@ static struct eh_rule look_up(const uint8_t *head, uint64_t ip, const struct are
 static struct eh_rule find(uint64_t ip)
 {
 	static const struct eh_rule none;
-	uint32_t i, k;
+	uint64_t bytes;
+	uint32_t i;
 
 	/* a fork's child without an area: the objects' rows were in its parent's */
 	if (!area)
@@ -280,12 +280,8 @@ static struct eh_rule find(uint64_t ip)
 		const struct object *o = object_at(i);
 		const struct area_object *row = object_row(o);
 
-		if (!o->loaded || ip < row->lo || ip >= row->hi)
-			continue;
-		for (k = 0; k < o->nr_phdr; k++)
-			if (o->phdr[k].p_type == PT_GNU_EH_FRAME)
-				return look_up((const uint8_t *)(row->bias + o->phdr[k].p_vaddr),
-					       ip, row);
+		if (o->loaded && ip >= row->lo && ip < row->hi)
+			return look_up(object_eh_header(o, &bytes), ip, row);
 	}
 	return none;
 }

@@ -144,6 +144,21 @@ int object_is_mapped(const struct object *o, const ElfW(Phdr) * ph)
 	return 0;
 }
 
+const uint8_t *object_eh_header(const struct object *o, uint64_t *bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Phdr) *ph = &o->phdr[i];
+
+		if (ph->p_type != PT_GNU_EH_FRAME || !object_is_mapped(o, ph))
+			continue;
+		*bytes = ph->p_memsz;
+		return (const uint8_t *)(object_row(o)->bias + ph->p_vaddr);
+	}
+	return NULL;
+}
+
 static int add_object(const struct dl_phdr_info *info)
 {
 	static const char self[] = "";

@@ -48,6 +48,12 @@ static inline struct area_object *object_row(const struct object *o)
 int object_is_mapped(const struct object *o, const ElfW(Phdr) * ph);
 
 /*
+ * The object's header of the unwinding tables (.eh_frame_hdr), see eh_table.h. @bytes: gets its
+ * size. Return: NULL: it has none, or none that is mapped.
+ */
+const uint8_t *object_eh_header(const struct object *o, uint64_t *bytes);
+
+/*
  * Open an object's file for reading. Return: a descriptor; -ENOENT: it has none (the vDSO); -errno
  * of open().
  */

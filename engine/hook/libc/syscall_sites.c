@@ -101,16 +101,11 @@ static int is_signal_frame(const uint8_t *cie)
  */
 static int find_functions(struct search *s)
 {
-	const struct area_object *row = object_row(s->o);
-	uint64_t own_lo = 0, own_hi = 0;
-	const uint8_t *hdr = NULL;
+	uint64_t own_lo = 0, own_hi = 0, bytes;
+	const uint8_t *hdr = object_eh_header(s->o, &bytes);
 	uint32_t i, count;
 
-	for (i = 0; i < s->o->nr_phdr; i++)
-		if (s->o->phdr[i].p_type == PT_GNU_EH_FRAME && s->o->phdr[i].p_memsz >= 12 &&
-		    object_is_mapped(s->o, &s->o->phdr[i]))
-			hdr = (const uint8_t *)(row->bias + s->o->phdr[i].p_vaddr);
-	if (!hdr || hdr[0] != 1 || hdr[1] != 0x1b || hdr[2] != 0x03 || hdr[3] != 0x3b)
+	if (!hdr || bytes < 12 || hdr[0] != 1 || hdr[1] != 0x1b || hdr[2] != 0x03 || hdr[3] != 0x3b)
 		return -ENOEXEC;
 	memcpy(&count, hdr + 8, 4);
 	s->functions = heap_alloc(((size_t)count + 1) * sizeof(*s->functions));
