@@ -14,6 +14,7 @@
 #ifndef VESTIGE_EVENTS_EVENT_H
 #define VESTIGE_EVENTS_EVENT_H
 
+#include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/core/trace_array.h"
 #include "engine/events/filter/filter_chain.h"
@@ -49,6 +50,12 @@ struct event_field {
 	uint8_t is_signed;
 	uint8_t filter_type; /* enum vestige_filter_type */
 };
+
+/* Does the record have the place of the data in it, `__data_loc T[]` or `__rel_loc T[]`? */
+static inline int event_field_is_data_loc(const struct event_field *f)
+{
+	return str_starts(f->type, "__data_loc") || str_starts(f->type, "__rel_loc");
+}
 
 struct event {
 	const char *system;

@@ -19,7 +19,7 @@ static void put_declaration(const struct event_field *f, const char *system, str
 	const char *array = NULL, *p;
 
 	/* `__data_loc T[]` is not split */
-	if (!str_starts(f->type, "__data_loc") && !str_starts(f->type, "__rel_loc"))
+	if (!event_field_is_data_loc(f))
 		for (p = f->type; *p && !array; p++)
 			if (*p == '[')
 				array = p;
@@ -46,8 +46,7 @@ static int is_open(const struct event_field *f)
 {
 	size_t n = strlen(f->type);
 
-	return !str_starts(f->type, "__data_loc") && !str_starts(f->type, "__rel_loc") && n > 2 &&
-	       str_equal(f->type + n - 2, "[]");
+	return !event_field_is_data_loc(f) && n > 2 && str_equal(f->type + n - 2, "[]");
 }
 
 static void put_field(const struct event_field *f, const char *system, struct seq_buf *s)

@@ -93,8 +93,7 @@ static int take_number(struct word *rest, struct record *r, const struct event_f
 	struct word digits;
 	uint64_t v;
 
-	if (is_string(f) || str_starts(f->type, "__data_loc") || str_starts(f->type, "__rel_loc") ||
-	    f->size > sizeof(v))
+	if (is_string(f) || event_field_is_data_loc(f) || f->size > sizeof(v))
 		return -EINVAL;
 	*rest = word_behind(*rest, (size_t)minus);
 	digits = word_take_name(rest);

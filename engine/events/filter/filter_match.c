@@ -97,13 +97,14 @@ static int compare_string(const struct filter_pred *p, const char *s, uint32_t n
 		len++;
 	if (p->op == OP_GLOB) {
 		/* as in the kernel's filter_parse_regex() */
-		uint32_t not = p->string[0] == '!';
+		uint32_t negated = p->string[0] == '!';
 
 		if (len > FILTER_MAX_STRING)
 			len = FILTER_MAX_STRING;
 		memcpy(text, s, len);
 		text[len] = 0;
-		return glob_match(p->string + not, p->string_bytes - not, text) != (int)not ;
+		return glob_match(p->string + negated, p->string_bytes - negated, text) !=
+		       (int)negated;
 	}
 	same = len == p->string_bytes && !memcmp(s, p->string, len);
 	return p->op == OP_EQ ? same : !same;
