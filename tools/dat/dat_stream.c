@@ -281,9 +281,7 @@ static void page_begin(struct dat_stream *s)
 static uint64_t field(const struct dat_layout *l, const unsigned char *data, uint32_t bytes,
 		      struct dat_field f)
 {
-	if (f.bytes > sizeof(uint64_t) || (uint32_t)f.offset + f.bytes > bytes)
-		return 0;
-	return load_number(data + f.offset, f.bytes, l->swap);
+	return formats_field_value(f, data, bytes, l->swap);
 }
 
 static uint64_t stamp_span(const struct dat_layout *l, uint64_t ts)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tools/base/load_number.h"
 #include "tools/code/symbols.h"
 
 /* The system of events that hold a text of another tool's trace, and the offset of that text. */
@@ -25,6 +26,15 @@ struct dat_field {
 	uint16_t offset;
 	uint16_t bytes;
 };
+
+/* The field's number in the @bytes of a record; 0 if the record has it not, or the event. */
+static inline uint64_t formats_field_value(struct dat_field f, const void *record, uint32_t bytes,
+					   bool swap)
+{
+	if (f.bytes > sizeof(uint64_t) || (uint32_t)f.offset + f.bytes > bytes)
+		return 0;
+	return load_number((const char *)record + f.offset, f.bytes, swap);
+}
 
 /* The facts of a file that hold for all its CPUs. */
 struct dat_layout {

@@ -19,6 +19,7 @@
 
 #include "tools/base/control_byte.h"
 #include "tools/base/fail.h"
+#include "tools/base/load_number.h"
 #include "tools/reader/formats.h"
 #include "tools/reader/tasks.h"
 #include "tools/report/line_impl.h"

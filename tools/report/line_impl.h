@@ -6,7 +6,6 @@
 #include <traceevent/event-parse.h>
 #include <traceevent/trace-seq.h>
 
-#include "tools/base/load_number.h"
 #include "tools/code/symbols.h"
 #include "tools/report/line.h"
 #include "tools/report/line_fast.h"
@@ -71,9 +70,7 @@ static inline struct line_event *line_event_of(struct line *l, const struct reco
 static inline uint64_t line_field_value(const struct line *l, const struct record *rec,
 					struct dat_field f)
 {
-	if (!f.bytes || f.bytes > 8 || (uint32_t)f.offset + f.bytes > rec->data_bytes)
-		return 0;
-	return load_number((const char *)rec->data + f.offset, f.bytes, l->d->layout.swap);
+	return formats_field_value(f, rec->data, rec->data_bytes, l->d->layout.swap);
 }
 
 /* The function at an address. The table's last one is where they end. */
