@@ -69,7 +69,8 @@ static int take_rule(const struct parsing *p, void *to, const char *value)
 			filter = &opt->rules[k];
 	if (filter) {
 		/* not freed: used until this process ends */
-		if (asprintf(&both, "(%s)&&(%s)", filter->text, value) < 0)
+		both = event_filter_join(filter->text, value);
+		if (!both)
 			return options_bad(p, "there is no memory for it", value);
 		filter->text = both;
 		return 0;

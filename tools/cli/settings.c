@@ -14,6 +14,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/record/event_rules.h"
 #include "tools/target/event_names.h"
 
 static int add(const struct parsing *p, struct settings *s, enum setting_kind kind,
@@ -273,15 +274,11 @@ struct event {
 	bool met;	 /* there is such an event */
 };
 
-/* Join two filters, as trace-cmd does it. @first: NULL, or freed. Return: NULL: no memory. */
+/* Join @first, which is freed, and @second; NULL: @second alone. Return: NULL: no memory. */
 static char *both_filters(char *first, const char *second)
 {
-	char *both = NULL;
+	char *both = first ? event_filter_join(first, second) : strdup(second);
 
-	if (!first)
-		return strdup(second);
-	if (asprintf(&both, "(%s)&&(%s)", first, second) < 0)
-		both = NULL;
 	free(first);
 	return both;
 }

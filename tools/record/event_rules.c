@@ -116,6 +116,13 @@ static int each(struct target *names, struct acting *a,
 	return err;
 }
 
+char *event_filter_join(const char *first, const char *second)
+{
+	char *both;
+
+	return asprintf(&both, "(%s)&&(%s)", first, second) < 0 ? NULL : both;
+}
+
 int event_rules_check(struct target *t, const struct event_rule *rules, unsigned int nr)
 {
 	int err = 0;

@@ -15,6 +15,12 @@ struct event_rule {
 };
 
 /*
+ * event_filter_join() - join two filters of one event, as trace-cmd does it. Return: the caller's,
+ * from malloc(); NULL: memory is short.
+ */
+char *event_filter_join(const char *first, const char *second);
+
+/*
  * event_rules_check() - fail if an event for which there is a filter has one already.
  * event_rules_write() - write all rules. @names: the target that lists the events of @t: @t itself,
  * or the kernel for an instance. A missing event is an error only if the rule is `alone`; else the
