@@ -260,7 +260,6 @@ static void remove_dir(const char *dir)
 	rmdir(dir);
 }
 
-/* Return: the choice that works, or NULL with fail() set. */
 /* SIGTERM or SIGHUP has come: the folder is removed first. */
 static volatile sig_atomic_t is_ended;
 
@@ -270,6 +269,7 @@ static void note_end(int sig)
 	is_ended = 1;
 }
 
+/* Return: the choice that works, or NULL with fail() set. */
 static const struct choice *find(struct trial *t)
 {
 	struct words w = compiler_words(t);
