@@ -142,6 +142,17 @@ GOOD = {
 }
 
 
+def test_arguments_like_records(w):
+    """An argument of four bytes has any bytes behind it, and can look like a time. Then the time of
+    the record behind it looks like the second half of an event."""
+    end = (2000000000 >> 16) + 1 << 16 | 5 << 3 | 3  # as the second half: an event without data, depth 0
+    more = 1 << 2
+    data = b"".join([record(2000000000, ENTRY, 0, 0x401054), record(2000000010, ENTRY | more, 1, 0x401074), struct.pack("<Q", 2000000015),
+                     record(end, EXIT, 1, 0x401074), record(end + 10, EXIT, 0, 0x401054)])
+    assert ours(w, written(w, dict(GOOD, **{"7.dat": data}))) == (
+        [(7, "leaf", 2000000010, end - 2000000010), (7, "main", 2000000000, end + 10 - 2000000000)], [])
+
+
 def test_hostile(w):
     """Cut and damaged files give a part of the calls or a one-line error. A call without an end
     ends with the call around it."""

@@ -75,12 +75,18 @@ static bool parse(const unsigned char *p, struct uftrace_record *rec)
 	return (word >> 3 & 7) == RECORD_MARK && rec->ts <= INT64_MAX;
 }
 
+/* Can a record of that time come behind the last one? */
+static bool is_time(const struct uftrace *u, uint64_t ts)
+{
+	return ts >= u->last_ts && ts - u->last_ts <= MAX_GAP_NS;
+}
+
 /* Behind data: does a record follow the last one there? */
 static bool fits(struct uftrace *u, const struct uftrace_record *rec)
 {
 	const struct frame *top = u->nr ? &u->frames[u->nr - 1] : NULL;
 
-	if (rec->ts < u->last_ts || rec->ts - u->last_ts > MAX_GAP_NS)
+	if (!is_time(u, rec->ts))
 		return false;
 	if (rec->type == UFTRACE_ENTRY)
 		return rec->depth <= (top ? top->depth + 1 : 1023) &&
@@ -141,6 +147,19 @@ static int take_record(struct uftrace *u, const struct uftrace_record *rec)
 	return take_call(u, rec);
 }
 
+/*
+ * Data can look like a record by chance. Is there another record, or the end, behind this one at
+ * u->bytes.pos? Data of its own can be anything.
+ */
+static bool goes_on(struct uftrace *u, const struct uftrace_record *rec)
+{
+	struct uftrace_record next;
+
+	if (rec->more || import_bytes_have(&u->bytes, 2 * RECORD_BYTES) < 2 * RECORD_BYTES)
+		return true;
+	return parse(u->bytes.buf + u->bytes.pos + RECORD_BYTES, &next) && is_time(u, next.ts);
+}
+
 /* Skip data up to the next record. Return: false: none comes. */
 static bool skip_data(struct uftrace *u)
 {
@@ -150,7 +169,7 @@ static bool skip_data(struct uftrace *u)
 		u->bytes.pos += 8;
 		if (import_bytes_have(&u->bytes, RECORD_BYTES) < RECORD_BYTES)
 			return false;
-		if (parse(u->bytes.buf + u->bytes.pos, &rec) && fits(u, &rec))
+		if (parse(u->bytes.buf + u->bytes.pos, &rec) && fits(u, &rec) && goes_on(u, &rec))
 			return true;
 	}
 	return false;
