@@ -6,7 +6,7 @@ import resource
 import subprocess
 import sys
 
-from cli_test import BIN, main
+from cli_test import BIN, is_sanitized, main
 
 CALLS = 14_000_000
 MORE = """
@@ -46,7 +46,7 @@ def test_sql(w):
     w.run("record", "-q", "--native", "-b", "300000", "-p", "function_graph", "-o", "many", "--", w.compile("many", MORE), str(CALLS))
     profile = json.loads(w.run("profile", "--json", "many").stdout)
     lines, memory = ask(w, "sql", "many", QUERY)
-    assert memory < 320, memory
+    assert memory < 320 or is_sanitized(), memory  # a sanitizer keeps freed memory, and its own
     whole, most = ask(w, "sql", "many", QUERY, file_bytes=1 << 20)
     assert lines == whole and most > 24 * CALLS / 1e6, most
     counts = {f["name"]: f["calls"] for f in profile["functions"]}
