@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "arch_barrier.h"
 #include "arch_syscall.h"
@@ -277,6 +278,28 @@ static inline uint64_t sys_put_off_signals(uint64_t mask)
 
 	arch_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&before, sizeof(mask), 0, 0);
 	return before;
+}
+
+/*
+ * sys_clock - reads a clock as clock_gettime() does: the vDSO's function once sys_use_clock() has
+ * set it, and the system call before. Never libc's name, which the program or a library like
+ * libfaketime may define. Any context.
+ */
+extern int (*sys_clock)(clockid_t clock, struct timespec *time);
+
+/* @read: the vDSO's function; NULL: there is none, as under valgrind. Constructor context. */
+void sys_use_clock(int (*read)(clockid_t clock, struct timespec *time));
+
+/*
+ * sys_clock_ns() - the time of @clock in ns. 0: the clock needs a system call, and this thread may
+ * make none. Any context.
+ */
+static inline uint64_t sys_clock_ns(clockid_t clock)
+{
+	struct timespec t = {0, 0};
+
+	sys_clock(clock, &t);
+	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
 /* CLOCK_MONOTONIC in ns; 0 in a thread that may make no system call. */

@@ -18,7 +18,7 @@
  * arch_clock.h
  *	arch_clock_read() - the counter of stamps, unordered; arch_clock_read_ordered(), for
  *	calibration; arch_clock_invariant() - it has one rate, on all CPUs; ARCH_CLOCKSOURCE - the
- *	kernel's name for it.
+ *	kernel's name for it; ARCH_VDSO_CLOCK - the vDSO's name of clock_gettime().
  * arch_regs.h
  *	arch_cpu() - which CPU, without a system call; arch_has_rdpid() - that is fast;
  *	arch_thread_pointer(); arch_rseq_cpu() - cpu_id of struct rseq at that offset;

@@ -22,7 +22,6 @@
 #include "abi/agent.h"
 #include "abi/kept.h"
 #include "engine/arch/sys.h"
-#include "engine/base/clock_ns.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/base/text.h"
@@ -417,7 +416,7 @@ static int remove_oldest(struct sweep *s, uint64_t max_files, uint64_t max_bytes
 
 static void sweep(int dir)
 {
-	struct sweep s = {.dir = dir, .now_ns = clock_ns(CLOCK_REALTIME)};
+	struct sweep s = {.dir = dir, .now_ns = sys_clock_ns(CLOCK_REALTIME)};
 	uint64_t max_files, max_bytes;
 	uint32_t round;
 
@@ -444,7 +443,7 @@ static int open_folder(void)
 /* Whether a sweep is due: the access time is in the future during the pause after a sweep. */
 static int is_due(int dir)
 {
-	uint64_t now = clock_ns(CLOCK_REALTIME), next;
+	uint64_t now = sys_clock_ns(CLOCK_REALTIME), next;
 	struct stat st;
 
 	if (sys_fstat(dir, &st))
@@ -456,7 +455,7 @@ static int is_due(int dir)
 static void set_next(int dir, uint64_t took_ns)
 {
 	uint64_t pause = took_ns * SHARE < MAX_PAUSE_NS ? took_ns * SHARE : MAX_PAUSE_NS;
-	uint64_t next = clock_ns(CLOCK_REALTIME) + pause;
+	uint64_t next = sys_clock_ns(CLOCK_REALTIME) + pause;
 	struct timespec times[2] = {
 		{.tv_sec = (time_t)(next / NS_PER_S), .tv_nsec = (long)(next % NS_PER_S)},
 		{.tv_nsec = UTIME_OMIT},
@@ -467,7 +466,7 @@ static void set_next(int dir, uint64_t took_ns)
 
 void areas_sweep(void)
 {
-	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+	uint64_t begin = sys_clock_ns(CLOCK_MONOTONIC);
 	int dir;
 
 	/* without /proc nothing shows whether a process is dead */
@@ -478,7 +477,7 @@ void areas_sweep(void)
 		return;
 	if (is_due(dir) && !arch_syscall(SYS_flock, dir, LOCK_EX | LOCK_NB, 0, 0, 0, 0)) {
 		sweep(dir);
-		set_next(dir, clock_ns(CLOCK_MONOTONIC) - begin);
+		set_next(dir, sys_clock_ns(CLOCK_MONOTONIC) - begin);
 		/* a child that another thread forks meanwhile also has the descriptor */
 		arch_syscall(SYS_flock, dir, LOCK_UN, 0, 0, 0, 0);
 	}

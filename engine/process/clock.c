@@ -11,10 +11,10 @@
 
 #include "arch_clock.h"
 #include "engine/arch/sys.h"
-#include "engine/base/clock_ns.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
+#include "engine/process/elf_dynamic.h"
 #include "engine/ring/ring.h"
 
 #define TRIES	 200
@@ -31,6 +31,7 @@ enum area_clock_id clock_choose(void)
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	long n;
 
+	sys_use_clock((int (*)(clockid_t, struct timespec *))dynamic_vdso(ARCH_VDSO_CLOCK));
 	/* without /sys: rely on what the processor reports */
 	if (fd < 0)
 		return arch_clock_invariant() ? AREA_CLOCK_TSC : AREA_CLOCK_MONO;
@@ -81,7 +82,7 @@ int64_t clock_offset(int id)
 	int i;
 
 	for (i = 0; i < 16; i++) {
-		int64_t before = (int64_t)ring_clock_mono(), then = (int64_t)clock_ns(id);
+		int64_t before = (int64_t)ring_clock_mono(), then = (int64_t)sys_clock_ns(id);
 		int64_t after = (int64_t)ring_clock_mono();
 
 		if (after - before >= bracket)
@@ -108,7 +109,7 @@ void clock_add_pair(void)
 		best = (struct area_clock){before + (after - before) / 2, mono, 0, after - before};
 		last = i;
 	}
-	best.real_ns = clock_ns(CLOCK_REALTIME) - (ring_clock_mono() - best.mono_ns);
+	best.real_ns = sys_clock_ns(CLOCK_REALTIME) - (ring_clock_mono() - best.mono_ns);
 	if (area->clock == AREA_CLOCK_MONO)
 		best.stamp = best.mono_ns;
 	if (area_reserve(AREA_CLOCKS, t->count + 1))

@@ -4,7 +4,10 @@
 
 #include "abi/area.h"
 
-/* Choose the clock of this process's stamps: the TSC if the kernel itself relies on it. */
+/*
+ * clock_choose() - choose the clock of this process's stamps: the TSC if the kernel itself relies
+ * on it. Finds the vDSO's function for the kernel's clocks, too. Constructor context.
+ */
 enum area_clock_id clock_choose(void);
 
 /*

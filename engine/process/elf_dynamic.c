@@ -6,6 +6,8 @@
  */
 #include "engine/process/elf_dynamic.h"
 
+#include <sys/auxv.h>
+
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
@@ -37,18 +39,16 @@ static int inside(const struct dynamic *d, const void *p, uint64_t bytes)
 	return at >= d->lo && at <= d->hi && bytes <= d->hi - at;
 }
 
-static int read_dynamic(struct dynamic *d, const struct object *o)
+/* @d: has the bounds of the object. */
+static int read_entries(struct dynamic *d, const ElfW(Phdr) * phdr, uint32_t nr_phdr)
 {
-	const struct area_object *row = object_row(o);
 	const ElfW(Dyn) *dyn = NULL, *end = NULL;
 	uint32_t i;
 
-	*d = (struct dynamic){.lo = row->lo, .hi = row->hi, .bias = row->bias};
-
-	for (i = 0; i < o->nr_phdr; i++) {
-		if (o->phdr[i].p_type == PT_DYNAMIC) {
-			dyn = (const void *)(d->bias + o->phdr[i].p_vaddr);
-			end = dyn + o->phdr[i].p_memsz / sizeof(*dyn);
+	for (i = 0; i < nr_phdr; i++) {
+		if (phdr[i].p_type == PT_DYNAMIC) {
+			dyn = (const void *)(d->bias + phdr[i].p_vaddr);
+			end = dyn + phdr[i].p_memsz / sizeof(*dyn);
 		}
 	}
 	for (; dyn && dyn < end && dyn->d_tag != DT_NULL; dyn++) {
@@ -99,6 +99,14 @@ static int read_dynamic(struct dynamic *d, const struct object *o)
 		}
 	}
 	return d->symbols && d->strings && inside(d, d->strings, d->strings_bytes);
+}
+
+static int read_dynamic(struct dynamic *d, const struct object *o)
+{
+	const struct area_object *row = object_row(o);
+
+	*d = (struct dynamic){.lo = row->lo, .hi = row->hi, .bias = row->bias};
+	return read_entries(d, o->phdr, o->nr_phdr);
 }
 
 int dynamic_name_is(const struct dynamic_name *n, const char *name)
@@ -269,6 +277,31 @@ struct dynamic_function dynamic_function(const struct object *o, const char *nam
 	else if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
 		f.address = d.bias + sym->st_value;
 	return f;
+}
+
+uint64_t dynamic_vdso(const char *name)
+{
+	const ElfW(Ehdr) *head = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Phdr) * phdr;
+	const ElfW(Sym) * sym;
+	struct dynamic d = {0};
+	const char *version;
+	uint32_t i;
+
+	if (!head)
+		return 0;
+	phdr = (const void *)((const uint8_t *)head + head->e_phoff);
+	for (i = 0; i < head->e_phnum; i++) {
+		if (phdr[i].p_type != PT_LOAD || d.hi)
+			continue;
+		d.lo = (uint64_t)head;
+		d.bias = d.lo - (phdr[i].p_vaddr - phdr[i].p_offset);
+		d.hi = d.bias + phdr[i].p_vaddr + phdr[i].p_memsz;
+	}
+	if (!d.hi || !read_entries(&d, phdr, head->e_phnum))
+		return 0;
+	sym = defined(&d, name, NULL, &version);
+	return sym && ELF64_ST_TYPE(sym->st_info) == STT_FUNC ? d.bias + sym->st_value : 0;
 }
 
 uint64_t dynamic_variable(const struct object *o, const char *name)

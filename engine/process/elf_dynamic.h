@@ -53,6 +53,12 @@ struct dynamic_function {
 struct dynamic_function dynamic_function(const struct object *o, const char *name,
 					 const char *version);
 
+/*
+ * dynamic_vdso() - a function of the vDSO, which the kernel maps into each process. Return: its
+ * address; 0: there is no vDSO, or it has no such function. Any context.
+ */
+uint64_t dynamic_vdso(const char *name);
+
 /* The same for a variable that an object exports. Return: its address; 0: there is none. */
 uint64_t dynamic_variable(const struct object *o, const char *name);
 

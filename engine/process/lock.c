@@ -11,7 +11,6 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
-#include "engine/base/clock_ns.h"
 #include "engine/base/compiler.h"
 
 #ifndef FUTEX_LOCK_PI2
@@ -39,7 +38,7 @@ static int lock_pi(struct lock *l, int op, int clock, uint64_t ns)
 	struct timespec until;
 
 	if (ns != LOCK_FOR_EVER)
-		until = in_spec(clock_ns(clock) + ns);
+		until = in_spec(sys_clock_ns(clock) + ns);
 	return (int)arch_syscall(SYS_futex, (long)&l->word, op | FUTEX_PRIVATE_FLAG, 0,
 				 ns == LOCK_FOR_EVER ? 0 : (long)&until, 0, 0);
 }
@@ -57,10 +56,10 @@ static int take_over(struct lock *l, uint32_t tid)
 /* Wait without priority inheritance. Return: 0 or -ETIMEDOUT. */
 static int wait_asleep(struct lock *l, uint32_t tid, uint64_t ns)
 {
-	uint64_t nap_ns = FIRST_NAP_NS, begin = clock_ns(CLOCK_MONOTONIC);
+	uint64_t nap_ns = FIRST_NAP_NS, begin = sys_clock_ns(CLOCK_MONOTONIC);
 
 	while (!compare_and_store(&l->word, 0, tid)) {
-		if (ns != LOCK_FOR_EVER && clock_ns(CLOCK_MONOTONIC) - begin > ns)
+		if (ns != LOCK_FOR_EVER && sys_clock_ns(CLOCK_MONOTONIC) - begin > ns)
 			return -ETIMEDOUT;
 		sys_sleep_ns((long)nap_ns);
 		if (nap_ns < LAST_NAP_NS)

@@ -11,7 +11,6 @@
 #include "engine/ring/ring_ctl.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "abi/option.h"
 #include "arch_barrier.h"
@@ -56,7 +55,6 @@ static struct ring_private {
 } * priv;
 
 struct ring rings[RING_MAX];
-static int (*mono_clock)(clockid_t, struct timespec *);
 
 /* Keep what the child inherits: set_ftrace_pid, tracing_cpumask, the gate and the clock. */
 static void keep_lists(struct ring *r, const struct ring *to)
@@ -124,7 +122,6 @@ int ring_start(const struct ring *r, ptrdiff_t rseq_offset)
 	priv = (void *)p;
 	*ring_top = *r;
 	ring_rseq_offset = rseq_offset;
-	mono_clock = clock_gettime;
 	store_release(&priv->awake, 1);
 	return 0;
 }
@@ -141,11 +138,8 @@ void ring_change_pages(void)
 
 uint64_t ring_clock_mono(void)
 {
-	struct timespec t;
-
 	/* in the vDSO: no lock, no vector register */
-	mono_clock(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t ring_clock(void)

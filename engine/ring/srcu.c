@@ -19,7 +19,6 @@
 #include <time.h>
 
 #include "engine/arch/sys.h"
-#include "engine/base/clock_ns.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 
@@ -164,11 +163,11 @@ uint32_t srcu_nest(enum srcu_domain d)
 /* Without membarrier: wait until the readers' stores must have become visible. */
 static void barrier_everywhere(void)
 {
-	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
 	if (sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) < 0 &&
 	    sys_membarrier(MEMBARRIER_CMD_GLOBAL) < 0)
-		while (clock_ns(CLOCK_MONOTONIC) - begin_ns < STORED_BY_NS)
+		while (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < STORED_BY_NS)
 			arch_relax();
 }
 
@@ -195,7 +194,7 @@ static int wait_for(struct srcu_thread *t, enum srcu_domain d, uint64_t begin_ns
 	for (i = 0; i < SPINS && stays(s, first); i++)
 		arch_relax();
 	while (stays(s, first)) {
-		if (clock_ns(CLOCK_MONOTONIC) - begin_ns > PATIENCE_NS) {
+		if (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns > PATIENCE_NS) {
 			if (on_timeout)
 				on_timeout(d, load_relaxed(&t->tid));
 			return -ETIMEDOUT;
@@ -214,7 +213,7 @@ static int wait_for(struct srcu_thread *t, enum srcu_domain d, uint64_t begin_ns
 
 int synchronize_srcu(enum srcu_domain d)
 {
-	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	uint32_t i, n;
 	int err;
 

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/timerfd.h>
 
+#include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/core/interpose.h"
 
@@ -64,7 +65,7 @@ static int64_t now_of(clockid_t clock)
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME &&
 	    clock != CLOCK_TAI)
 		return 0;
-	return clock_gettime(clock, &t) ? 0 : ns_of(&t);
+	return sys_clock(clock, &t) ? 0 : ns_of(&t);
 }
 
 static void notify(enum timer_source_id id, const struct timer_call *c)

@@ -32,4 +32,7 @@ static inline int arch_clock_invariant(void)
 /* The text of /sys/.../current_clocksource where the kernel itself uses the counter. */
 #define ARCH_CLOCKSOURCE "tsc"
 
+/* The vDSO's name of clock_gettime(), vdso(7). */
+#define ARCH_VDSO_CLOCK "__vdso_clock_gettime"
+
 #endif
