@@ -142,6 +142,26 @@ def test_graph_with_options(w):
     w.run("clean")
 
 
+def test_buffers_of_different_sizes(w):
+    """buffer_size_kb reads X then, which cannot be set: each CPU gets its own size back."""
+    def sizes():
+        return [w.run("get", "-P", p.pid, f"per_cpu/cpu{cpu}/buffer_size_kb").stdout for cpu in range(os.cpu_count())]
+    if os.cpu_count() < 2:
+        raise Skip("one CPU")
+    with Program(w) as p:
+        w.run("attach", p.pid)
+        w.run("set", "-P", p.pid, "per_cpu/cpu0/buffer_size_kb", 400)
+        before = sizes()
+        assert before[0] == b"400\n" != before[1] and w.run("get", "-P", p.pid, "buffer_size_kb").stdout == b"X\n", before
+        r = Recording(w, "-P", p.pid, "-l", "mid", "-b", 900)
+        assert set(sizes()) == {b"900\n"}, sizes()
+        p.does("c10")
+        r.end()
+        assert sizes() == before, sizes()
+        p.end()
+    w.run("clean")
+
+
 def test_its_end_ends_the_recording(w):
     need("trace-cmd")
     with Program(w) as p:

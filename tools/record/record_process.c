@@ -29,17 +29,15 @@
 #include "tools/target/suggest.h"
 #include "tools/target/target.h"
 
-#define MAX_CHANGES (RECORD_MAX_OPTIONS + 16)
-#define LOOK_NS	    UINT64_C(100000000)
+#define LOOK_NS UINT64_C(100000000)
 
 /* A file that was written, and its old contents. */
 struct change {
-	const char *file;
-	char before[128];
+	char file[64], before[128];
 };
 
 struct changes {
-	struct change rows[MAX_CHANGES];
+	struct change *rows;
 	unsigned int nr;
 	bool has_rules; /* the rules of -f and -R are written */
 };
@@ -117,24 +115,25 @@ static int check_recorder(const struct image *i)
 	return 0;
 }
 
-/* Save a file's contents, in the form in which it is written. */
-static int keep(struct changes *c, struct target *t, const char *file)
+/* Save a file's contents, in the form in which it is written. @arg: struct changes. */
+static int keep(void *arg, const char *file, const char *text)
 {
-	struct change *row = &c->rows[c->nr];
-	char line[128];
-	int err = target_first_line(t, file, line, sizeof(line));
+	struct changes *c = arg;
+	struct change *rows = reallocarray(c->rows, c->nr + 1, sizeof(*rows)), *row;
 
-	if (err)
-		return err;
-	snprintf(row->before, sizeof(row->before), "%s", settable(line));
-	row->file = file;
-	c->nr++;
+	if (!rows)
+		return fail(ENOMEM, "out of memory");
+	c->rows = rows;
+	row = &rows[c->nr++];
+	snprintf(row->file, sizeof(row->file), "%s", file);
+	snprintf(row->before, sizeof(row->before), "%.*s", (int)strcspn(text, "\n"), text);
+	settable(row->before);
 	return 0;
 }
 
 static int change(struct changes *c, struct target *t, const char *file, const char *text)
 {
-	int err = keep(c, t, file);
+	int err = target_kept(t, file, keep, c);
 
 	return err ? err : target_set(t, file, text);
 }
@@ -159,9 +158,8 @@ static bool has_line(const char *text, const char *word, size_t n)
 /* One of trace_options, by its name or with `no` in front. A tracer's are there while it is. */
 static int change_option(struct changes *c, struct target *t, const char *option)
 {
-	struct change *row = &c->rows[c->nr];
 	struct target_text all;
-	char near[128];
+	char near[128], before[128];
 	bool was;
 	int err = target_read(t, "trace_options", &all);
 
@@ -181,12 +179,10 @@ static int change_option(struct changes *c, struct target *t, const char *option
 	if (err || was)
 		return err;
 	if (strncmp(option, "no", 2) != 0)
-		snprintf(row->before, sizeof(row->before), "no%s", option);
+		snprintf(before, sizeof(before), "no%s", option);
 	else
-		snprintf(row->before, sizeof(row->before), "%s", option + 2);
-	row->file = "trace_options";
-	c->nr++;
-	return 0;
+		snprintf(before, sizeof(before), "%s", option + 2);
+	return keep(c, "trace_options", before);
 }
 
 /* Each pattern of a kind; the first one replaces the list. */

@@ -94,17 +94,27 @@ static int keep(struct borrowed *b, char kind, const struct target *t, const cha
 	return fflush(b->file) ? fail_errno(errno, "cannot write %s/%s", b->dir.path, b->name) : 0;
 }
 
+struct note {
+	struct borrowed *b;
+	struct target *t;
+};
+
+static int note(void *arg, const char *path, const char *text)
+{
+	const struct note *n = arg;
+	char *copy;
+
+	for (unsigned int i = 0; i < n->b->nr; i++)
+		if (n->b->rows[i].kind == 's' && !strcmp(n->b->rows[i].name, n->t->name) &&
+		    !strcmp(n->b->rows[i].path, path))
+			return 0;
+	copy = strdup(text);
+	return copy ? keep(n->b, 's', n->t, path, copy) : fail(ENOMEM, "out of memory");
+}
+
 int borrowed_note(struct borrowed *b, struct target *t, const char *path)
 {
-	struct target_text was;
-	int err;
-
-	for (unsigned int i = 0; i < b->nr; i++)
-		if (b->rows[i].kind == 's' && !strcmp(b->rows[i].name, t->name) &&
-		    !strcmp(b->rows[i].path, path))
-			return 0;
-	err = target_read(t, path, &was);
-	return err ? err : keep(b, 's', t, path, was.at);
+	return target_kept(t, path, note, &(struct note){b, t});
 }
 
 int borrowed_set(struct borrowed *b, struct target *t, const char *path, const char *text)
@@ -135,10 +145,11 @@ int borrowed_add(struct borrowed *b, struct target *t, const char *path, const c
  */
 static int put_text(struct target *t, const char *path, const char *text)
 {
+	const char *file = strrchr(path, '/');
 	char size[64];
 	int err;
 
-	if (!strcmp(path, "buffer_size_kb")) {
+	if (!strcmp(file ? file + 1 : path, "buffer_size_kb")) {
 		snprintf(size, sizeof(size), "%s", text);
 		return target_set(t, path, settable(size));
 	}

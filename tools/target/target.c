@@ -110,6 +110,36 @@ int target_read(struct target *t, const char *path, struct target_text *text)
 	return err;
 }
 
+static bool sizes_differ(const char *path, const char *text)
+{
+	return !strcmp(path, "buffer_size_kb") && text[0] == 'X';
+}
+
+int target_kept(struct target *t, const char *path,
+		int (*each)(void *arg, const char *path, const char *text), void *arg)
+{
+	long nr = sysconf(_SC_NPROCESSORS_CONF);
+	struct target_text text;
+	char file[64];
+	int err = target_read(t, path, &text);
+
+	if (err)
+		return err;
+	if (!sizes_differ(path, text.at))
+		err = each(arg, path, text.at);
+	for (long cpu = 0; sizes_differ(path, text.at) && cpu < nr && !err; cpu++) {
+		struct target_text own;
+
+		snprintf(file, sizeof(file), "per_cpu/cpu%ld/%s", cpu, path);
+		if (target_read(t, file, &own))
+			continue; /* no such CPU */
+		err = each(arg, file, own.at);
+		free(own.at);
+	}
+	free(text.at);
+	return err;
+}
+
 int target_first_line(struct target *t, const char *path, char *line, size_t room)
 {
 	struct target_text text;

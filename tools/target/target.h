@@ -191,6 +191,16 @@ int target_text_add(void *to, const char *text, size_t bytes);
 int target_read(struct target *t, const char *path, struct target_text *text);
 
 /*
+ * target_kept() - read what a control file holds, so that it can be set to that again
+ *
+ * @each: called for @path with its text. If @path is buffer_size_kb and the CPUs' sizes differ, it
+ * reads `X`, which cannot be set: then called for each CPU's own file. Not 0 ends the calls.
+ * Return: 0, what @each returned, or -errno with fail() set.
+ */
+int target_kept(struct target *t, const char *path,
+		int (*each)(void *arg, const char *path, const char *text), void *arg);
+
+/*
  * target_first_line() - the first line of a control file, without its end.
  * @line: gets it, cut to @room bytes; "" if the file is empty.
  * Return: 0 or -errno with fail() set.
