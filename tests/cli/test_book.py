@@ -17,6 +17,9 @@ from examples import PROGRAM, SOURCE, missing, prepare, tool
 
 # a page, and programs of Debian's without which it says nothing
 NEEDS = {"start-up": "nginx", "production": "nginx curl sqlite3", "events": "sqlite3"}
+# pages that show the longest time of some seconds: on a busy machine it may be another thread's, so
+# these pages get more tries
+LONGEST = {"latency"}
 BLOCK = re.compile(r"(?:^<!-- not run: ([^\n]*) -->\n)?^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n|\n((?: {4}[^\n]*\n|\n(?= {4}))+))?",
                    re.S | re.M)
 COMMAND = re.compile(r"^(?: {4}|)(?:[$#] )?(?:sudo )?(?:LD_PRELOAD=\S+ )?(?:vestige|make|gcc|g\+\+|trace-cmd|uftrace) [^|:]*$", re.M)
@@ -64,6 +67,10 @@ def session(page):
     return "\n".join(script) + "\n", shown
 
 
+class OtherOutput(AssertionError):
+    pass
+
+
 def run_page(w, page):
     script, shown = session(page)
     prepare(w, w.compile("example", PROGRAM, "-g"))
@@ -100,7 +107,8 @@ def run_page(w, page):
     assert status == 0, f"{page}: status {status}\n{shown[last][0]}\n{printed.get(last, '')[-1500:]}"
     for n, (block, lines) in enumerate(shown):
         lost = same_output(lines, printed[n])
-        assert not lost, f"{page}: other output than shown\n{block}\nnot printed: " + "\n".join(lost) + f"\nprinted:\n{printed[n][-3000:]}"
+        if lost:
+            raise OtherOutput(f"{page}: other output than shown\n{block}\nnot printed: " + "\n".join(lost) + f"\nprinted:\n{printed[n][-3000:]}")
 
 
 def test_each_command_is_in_a_block_that_is_run(w):
@@ -137,7 +145,13 @@ def page_test(page):
         for program in NEEDS.get(page, "").split():
             if not shutil.which(program, path=PATH):
                 raise Skip(f"no {program}")
-        run_page(w, page)
+        for more in (True, True, False) if page in LONGEST else (False,):
+            try:
+                return run_page(w, page)
+            except OtherOutput as e:
+                if not more:
+                    raise
+                print(f"     once more: {e}")
     return test
 
 
