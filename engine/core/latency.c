@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See latency.h. The limit is one word in units of the clock, so a stretch below it costs only a
- * comparison. fork: a child begins with its parent's limits, no maximum, and a snapshot of its own.
+ * comparison. fork: a child begins with its parent's limits, no maximum, and a snapshot of its own
+ * (trace_array.c).
  * Costs: latency_report() some 50 us. Tests: tests/engine/events/preemptoff.
  */
 #include "engine/core/latency.h"
@@ -10,7 +11,6 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
-#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/core/context.h"
 #include "engine/core/options.h"
@@ -230,20 +230,3 @@ int latency_report(struct trace_array *tr, const struct latency_stretch *s)
 	stretch_end(tr->ring);
 	return news;
 }
-
-/* A stretch is kept in the snapshot's pages, which the child's area does not have yet. */
-static void fork_latency(const struct lifecycle_fork *f)
-{
-	struct trace_array *tr;
-	uint32_t i;
-
-	for (i = 0; f->when == LIFECYCLE_FORK_RESUME && i < RING_MAX; i++) {
-		tr = trace_array_at(i);
-		if (tr && tr->current && tr->current->use_max_tr)
-			if (trace_array_alloc_snapshot(tr))
-				area_status("the tracer keeps no maximum in this child of fork",
-					    tr->current->name, -ENOMEM);
-	}
-}
-
-LIFECYCLE(LIFECYCLE_CORE, NULL, fork_latency, NULL);

@@ -7,7 +7,7 @@
  * An instance may be removed while threads write into it. First it is unlinked (ops.c). When all
  * threads have left it, its blocks and its memory are freed (ring_close).
  *
- * fork: see trace_arrays_fork_all(). Costs: bench "instances". Tests:
+ * fork: see trace_arrays_fork_all() and fork_snapshots(). Costs: bench "instances". Tests:
  * tests/engine/fire/instances.
  */
 #include "engine/core/trace_array.h"
@@ -15,6 +15,7 @@
 #include <errno.h>
 
 #include "engine/arch/sys.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
 #include "engine/process/area_dead.h"
@@ -316,6 +317,28 @@ void trace_arrays_forked(int keep)
 		trace_array_buffer(&global_trace)->options |= UINT64_C(1)
 							      << AREA_OPTION_TRACE_PRINTK_DEST;
 }
+
+/*
+ * The child's snapshots have memory where the parent's have it: for triggers, commands and latency
+ * tracers. They are empty.
+ */
+static void fork_snapshots(const struct lifecycle_fork *f)
+{
+	uint32_t i;
+
+	for (i = 0; f->when == LIFECYCLE_FORK_TAKE && i < RING_MAX; i++) {
+		struct trace_array *tr = trace_array_at(i);
+		const struct area_header *was = i && tr ? tr->forked_from : f->parent;
+		const struct area_snapshot *snap =
+			was ? area_entry_in(was, AREA_SNAPSHOTS, 0) : NULL;
+
+		if (tr && snap && load_acquire(&snap->allocated) && trace_array_alloc_snapshot(tr))
+			area_status("no memory for a snapshot in this child of fork",
+				    tr->name[0] ? tr->name : NULL, -ENOMEM);
+	}
+}
+
+LIFECYCLE(LIFECYCLE_CORE, NULL, fork_snapshots, NULL);
 
 static const struct functions_found on_found = {trace_arrays_sync};
 REGISTRY_ADD(vestige_functions_found, on_found);

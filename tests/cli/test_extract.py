@@ -4,10 +4,11 @@
 against what stock trace-cmd reads and extracts."""
 import os
 import re
+import signal
 import time
 
 import cli_test
-from cli_test import main, need, spinning
+from cli_test import LIBRARY, Beside, main, need, spinning
 from test_kernel import instance, read, settings, trace_cmd, write
 
 
@@ -60,6 +61,50 @@ def test_snapshot(w):
         w.run("extract", "-s", "-P", p.pid)
         text = w.run("report").stdout
         assert b"before" in text and b"after" not in text, text
+
+
+FORKS = r"""
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noipa)) void before(void) { __asm__ volatile(""); }
+__attribute__((noipa)) void work(void) { __asm__ volatile(""); }
+__attribute__((noipa)) void after(void) { __asm__ volatile(""); }
+int main(void)
+{
+	puts("ready"); fflush(stdout); getchar();
+	if (fork()) { pause(); }
+	before(); work(); after();
+	printf("%d\n", getpid()); fflush(stdout);
+	pause();
+}
+"""
+
+
+def test_snapshot_in_a_child(w):
+    """The trigger of a parent takes a snapshot in its child, too, of the top instance and of
+    another one, which a child has in a session."""
+    prog = w.compile("forks", FORKS)
+    for session, at in ("", ""), ("one", "instances/in/"):
+        env = dict(w.env, LD_PRELOAD=LIBRARY, **({"VESTIGE_SESSION": session} if session else {}))
+        with Beside(w, prog, env=env) as p:
+            p.is_ready()
+            w.run("set", "-P", p.pid, "dynamic_events", "f:u/works work")
+            if at:
+                w.run("start", "-p", "nop", "-P", p.pid, "-B", "in")
+            w.run("set", "-P", p.pid, at + "current_tracer", "function")
+            w.run("set", "-P", p.pid, at + "events/u/works/trigger", "snapshot")
+            w.run("set", "-P", p.pid, at + "events/u/works/enable", "1")
+            p.p.stdin.write(b"\n")
+            p.p.stdin.flush()
+            child = int(p.p.stdout.readline())
+            try:
+                held, live = (re.findall(r": (before|after|works)\b", w.run("get", "-P", child, at + f).stdout.decode())
+                              for f in ("snapshot", "trace"))
+                # the kernel's snapshot has the event that fires the trigger, too
+                assert held == ["before", "works"] and live == ["after"], (session, held, live)
+            finally:
+                os.kill(child, signal.SIGKILL)
+        w.run("clean")
 
 
 def test_date(w):
