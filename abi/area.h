@@ -23,7 +23,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 9
+#define AREA_MINOR 10
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 

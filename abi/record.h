@@ -23,7 +23,8 @@ enum record_kind {
 	RECORD_ENTRY = 2,    /* id: function; graph kinds 2..6 are 8 bytes */
 	RECORD_TAIL = 3,     /* id: function, entered by a tail call */
 	RECORD_EXIT = 4,     /* id: function */
-	RECORD_UNWOUND = 5,  /* id: number of unwound calls (throw, longjmp, cancel) */
+	RECORD_UNWOUND = 5,  /* id: number of unwound calls (throw, longjmp, cancel), or with
+				RECORD_UNWOUND_RETURNED of calls that have returned */
 	RECORD_STACK = 6,    /* id: the stack of the records behind this one */
 	RECORD_CONTEXT =
 		7, /* id: the kernel's common_flags, common_preempt_count above them, of the
@@ -52,6 +53,12 @@ enum record_kind {
 };
 
 #define RECORD_GIVEN_UP 1u /* see RECORD_UNCOMMITTED */
+
+/*
+ * In the id of a RECORD_UNWOUND (since 1.10): the calls have returned some time before, and their
+ * exits were not recorded: recording was off, or there was no room.
+ */
+#define RECORD_UNWOUND_RETURNED (1u << 27)
 
 #define RECORD_KIND_SHIFT 60
 #define RECORD_ID_SHIFT	  32

@@ -253,6 +253,7 @@ static void expect(const char *what, const char *text)
 	uint64_t nr = 0;
 	struct reader *r;
 	struct calls *c;
+	bool returned;
 
 	for (uint64_t lost = 0; *what; what++) {
 		if (*what == ' ')
@@ -263,14 +264,17 @@ static void expect(const char *what, const char *text)
 		}
 		rec[nr] = (struct record){.ts = 100 + 10 * nr, .pid = 7, .lost = lost};
 		lost = 0;
-		rec[nr].kind = *what == '('   ? RECORD_ENTRY
-			       : *what == '>' ? RECORD_TAIL
-			       : *what == ')' ? RECORD_EXIT
-			       : *what == '!' ? RECORD_UNWOUND
-					      : RECORD_STACK;
+		rec[nr].kind = *what == '('		      ? RECORD_ENTRY
+			       : *what == '>'		      ? RECORD_TAIL
+			       : *what == ')'		      ? RECORD_EXIT
+			       : *what == '!' || *what == '~' ? RECORD_UNWOUND
+							      : RECORD_STACK;
+		returned = *what == '~';
 		rec[nr].ip = (uint64_t) * ++what;
 		if (rec[nr].kind == RECORD_UNWOUND || rec[nr].kind == RECORD_STACK)
 			rec[nr].ip -= '0';
+		if (returned)
+			rec[nr].ip |= RECORD_UNWOUND_RETURNED;
 		nr++;
 	}
 	said_file = open_memstream(&said, &said_bytes);
@@ -307,9 +311,15 @@ static void test_rows(void **state)
 	/* the first is not named: it is recognised by what returns */
 	expect("(a$9(b$8)a$9)b", "a\nb\n/a 40\n suspended 20\n/b 40\n suspended 20\n");
 	/* exits and entries that were lost */
-	expect("(a(b#)a(c)c", "a\n b\n /b no exit broken 10\n/a broken 20\nc\n/c 10\n");
+	expect("(a(b#)a(c)c", "a\n b\n /b no exit broken 0\n/a broken 20\nc\n/c 10\n");
 	expect("(a#)b)a", "a\n ?b\n/a broken 20\n");
 	expect("(a(a#)a)a", "a\n a\n /a broken 10\n/a broken 30\n");
+	/* exits that were not made: the calls were open at the stack's last record */
+	expect("(a(b(c~2)a", "a\n b\n  c\n  /c no exit 0\n /b no exit 10\n/a 40\n");
+	expect("(a(b~1(d)d)a", "a\n b\n /b no exit 0\n d\n /d 10\n/a 50\n");
+	expect("(a(b$8$9(c$8~2$9)c",
+	       "a\n b\nc\n /b no exit 0\n/a no exit 10\n/c 40\n suspended 20\n");
+	expect("(c~2(b)b)a", "  c\n  /c no exit 0\n b\n /b 10\n?a\n");
 	expect("(a(b", "a\n b\n /b unfinished 0\n/a unfinished 10\n");
 }
 
@@ -372,7 +382,7 @@ static void test_depths_and_durations(void **state)
 	struct calls *c;
 	uint64_t sum = 0;
 
-	expect_calls(lost, 6, "a\n b\n /b no exit 10\n d\n /d 10\n c\n /c 15\n/a 60\n");
+	expect_calls(lost, 6, "a\n b\n /b no exit 0\n d\n /d 10\n c\n /c 15\n/a 60\n");
 	expect_calls(returns, 4, "  c\n  /c 20\n  c\n  /c 25\n b\n /b 80\na\n/a 95\n");
 	c = calls_new(&children, &sum, NULL);
 	for (int i = 0; i < 4; i++) {

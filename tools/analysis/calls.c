@@ -131,6 +131,9 @@ static void leave(struct calls *c, struct stack *s, uint64_t ts, uint32_t flags,
 	call->flags = (call->flags & ~CALL_BARE) | flags;
 	if (call->start < c->loss_ts)
 		call->flags |= CALL_BROKEN;
+	/* its stack may have been left behind its last record */
+	if (call->suspended > call->end - call->start - call->children)
+		call->suspended = call->end - call->start - call->children;
 	add_child(s, parent, call, rec);
 	if (c->ops.leave)
 		c->ops.leave(c->arg, call, parent, rec);
@@ -255,7 +258,8 @@ static void close_exit(struct calls *c, struct thread *t, const struct record *r
 		for (nr = at; nr < s->nr && s->calls[nr].flags & CALL_BARE;)
 			nr++;
 		while (s->nr >= at)
-			leave(c, s, rec->ts, s->nr > nr ? CALL_NO_EXIT : 0, rec);
+			leave(c, s, s->nr > nr ? s->last_ts : rec->ts,
+			      s->nr > nr ? CALL_NO_EXIT : 0, rec);
 		return;
 	}
 	if (nr) { /* it was called by the open calls, its entry is lost */
@@ -268,11 +272,15 @@ static void close_exit(struct calls *c, struct thread *t, const struct record *r
 	unmatched(c, s, s->base, rec);
 }
 
-/* An UNWOUND record: end the @rec->ip innermost calls. */
+/*
+ * An UNWOUND record: end the innermost calls, as many as it says. If they have returned it is not
+ * known when: they were open at the stack's last record.
+ */
 static void close_unwound(struct calls *c, struct thread *t, const struct record *rec)
 {
 	struct stack *s = t->cur;
-	uint64_t left = rec->ip;
+	uint64_t left = rec->ip & ~(uint64_t)RECORD_UNWOUND_RETURNED;
+	bool returned = rec->ip & RECORD_UNWOUND_RETURNED;
 
 	if (!s->own && !t->own.id && !s->nr && !s->over && t->own.nr) {
 		calls_bind_own(c, t);
@@ -287,7 +295,8 @@ static void close_unwound(struct calls *c, struct thread *t, const struct record
 	while (s->nr && left) {
 		if (!(s->calls[s->nr - 1].flags & CALL_BARE))
 			left--;
-		leave(c, s, rec->ts, CALL_UNWOUND, rec);
+		leave(c, s, returned ? s->last_ts : rec->ts, returned ? CALL_NO_EXIT : CALL_UNWOUND,
+		      rec);
 	}
 	if (left)
 		leave_base(c, s, left < c->limits.max_depth ? (uint32_t)left : c->limits.max_depth);
@@ -354,20 +363,20 @@ static int record_with_depth(struct calls *c, struct thread *t, const struct rec
 		calls_moved(c, t, rec->ts);
 	s = t->cur;
 	for (top = top_of(s); top && top->depth > rec->depth; top = top_of(s))
-		leave(c, s, rec->ts, CALL_NO_EXIT, rec);
+		leave(c, s, s->last_ts, CALL_NO_EXIT, rec);
 	if (rec->kind == RECORD_EXIT) {
 		if (top && top->depth == rec->depth && top->ip == rec->ip) {
 			leave(c, s, rec->ts, flags, rec);
 			return 0;
 		}
 		if (top && top->depth == rec->depth)
-			leave(c, s, rec->ts, CALL_NO_EXIT, rec);
+			leave(c, s, s->last_ts, CALL_NO_EXIT, rec);
 		if (s->nr < c->limits.max_depth)
 			returned(c, s, rec);
 		return 0;
 	}
 	if (top && top->depth == rec->depth)
-		leave(c, s, rec->ts, CALL_NO_EXIT, rec);
+		leave(c, s, s->last_ts, CALL_NO_EXIT, rec);
 	ret = enter(c, s, rec, rec->depth, rec->kind == RECORD_TAIL ? CALL_TAIL : 0);
 	return ret < 0 ? ret : 0;
 }
@@ -506,7 +515,7 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 	if (rec->graph & RECORD_GRAPH_DEPTH)
 		return rec->kind == RECORD_EXIT && top->ip == rec->ip && top->depth == rec->depth;
 	if (rec->kind == RECORD_UNWOUND)
-		return rec->ip > 0;
+		return record_unwinds(rec);
 	if (rec->kind != RECORD_EXIT)
 		return false;
 	nr = calls_innermost(s);

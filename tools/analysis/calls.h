@@ -29,7 +29,10 @@ enum call_flag {
 	CALL_TAIL = 1,
 	/* It did not return: throw, longjmp, cancel. `end` is when that was seen. */
 	CALL_UNWOUND = 2,
-	/* Its exit was lost: it is closed with the call around it. */
+	/*
+	 * Its exit was not recorded, or was lost: `end` is the last time at which it is known to
+	 * have been open, the time of its stack's last record.
+	 */
 	CALL_NO_EXIT = 4,
 	/*
 	 * It was still open at the end of the trace, or when exec() replaced the program: then

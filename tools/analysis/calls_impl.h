@@ -344,8 +344,7 @@ calls_plain_run(struct calls *c, const struct run *run, calls_run_fn *enter, cal
 			}
 		}
 		c->last_ts = rec.ts;
-		if (rec.kind == RECORD_STACK && i &&
-		    RECORD_RUN_KIND(run->words[i - 1]) != RECORD_STACK)
+		if (i && RECORD_RUN_KIND(run->words[i - 1]) != RECORD_STACK)
 			s->last_ts = run->ts[i - 1];
 		ret = calls_ring_record(c, t, &rec);
 		if (!ret && rec.kind == RECORD_STACK && i + 1 < run->nr &&

@@ -121,7 +121,7 @@ static inline void fold_ahead(struct graph_events *g, struct graph_event *ev,
 	next = run_plain(g->ahead, next_at);
 	if (call->flags & CALL_BARE    ? calls_would_leave(g->calls, &next)
 	    : next.kind == RECORD_EXIT ? next.ip == call->ip
-				       : next.kind == RECORD_UNWOUND && next.ip)
+				       : next.kind == RECORD_UNWOUND && record_unwinds(&next))
 		make_leaf(g, ev, &next);
 }
 

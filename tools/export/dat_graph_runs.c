@@ -75,7 +75,7 @@ static inline unsigned char *put(struct encoder *e, uint64_t ts, uint32_t bytes)
 static bool would_end(const struct last_entry *l, const struct record *rec)
 {
 	if (rec->kind == RECORD_UNWOUND)
-		return rec->ip > 0;
+		return record_unwinds(rec);
 	return rec->kind == RECORD_EXIT && (l->any_exit || rec->ip == l->exit_ip);
 }
 

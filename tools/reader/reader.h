@@ -115,6 +115,12 @@ struct record {
 	uint32_t task; /* tells threads apart that had the same pid: see page_head.task */
 };
 
+/* Whether calls end at @rec, a RECORD_UNWOUND of the ring, and not at a time that is not known. */
+static inline bool record_unwinds(const struct record *rec)
+{
+	return rec->ip && !(rec->ip & RECORD_UNWOUND_RETURNED);
+}
+
 /* Argument register @i, from 0, of a record with RECORD_GRAPH_ARGS. @args: its args. */
 static inline uint64_t record_arg(const void *args, unsigned int i)
 {

@@ -119,9 +119,23 @@ static int has_option(const struct ring *r, enum area_option option)
 	return area_option_on(load_relaxed(&r->buffer->options), option);
 }
 
-static int put_call(struct ring *r, const struct graph_stack *s, uint32_t id,
+/* Report the calls of @s whose exits were not recorded in @r. */
+static void note_skipped(struct ring *r, struct graph_stack *s)
+{
+	uint32_t *skipped = &s->skipped[r->index], n = load_relaxed(skipped);
+
+	if (likely(!n))
+		return;
+	*skipped -= n;
+	barrier();
+	if (!put(r, s, RECORD_UNWOUND, RECORD_UNWOUND_RETURNED | n))
+		*skipped += n;
+}
+
+static int put_call(struct ring *r, struct graph_stack *s, uint32_t id,
 		    const struct arch_args *args)
 {
+	note_skipped(r, s);
 	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_ARGS)))
 		return put(r, s, RECORD_ENTRY, id);
 	uint64_t more[RECORD_NR_ARGS];
@@ -134,17 +148,21 @@ static int put_call(struct ring *r, const struct graph_stack *s, uint32_t id,
 	return put_entry(r, &e);
 }
 
-static void put_exit(struct ring *r, const struct graph_stack *s, uint32_t id, uint64_t value)
+static void put_exit(struct ring *r, struct graph_stack *s, uint32_t id, uint64_t value)
 {
+	int done;
 	const struct entry e = {.stack = s->word,
 				.word = head_word(RECORD_EXIT_VALUE, id, 0),
 				.nr = 1,
 				.more = &value};
 
+	note_skipped(r, s);
 	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_RETVAL)))
-		put(r, s, RECORD_EXIT, id);
+		done = put(r, s, RECORD_EXIT, id);
 	else
-		put_entry(r, &e);
+		done = put_entry(r, &e);
+	if (unlikely(!done))
+		s->skipped[r->index]++;
 }
 
 /*
@@ -284,6 +302,7 @@ void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 		if (!ops_user_wants(&l->graph[i], id))
 			continue;
 		wanted = 1;
+		note_skipped(r, s);
 		if (knows(shadow, r) || !can_enter(shadow, id))
 			put(r, s, RECORD_TAIL, id);
 		else if (put(r, s, RECORD_ENTRY, id))
@@ -311,7 +330,7 @@ int graph_calls_tail_probed(uint64_t slot, uint32_t id)
 	return 1;
 }
 
-static void exit_in(struct ring *r, uint64_t calls, uint32_t id, const struct graph_stack *s,
+static void exit_in(struct ring *r, uint64_t calls, uint32_t id, struct graph_stack *s,
 		    uint64_t value)
 {
 	if (calls >> r->index & 1)
@@ -330,26 +349,48 @@ void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip
 		ops_call_returned(id, slot, retval, ip);
 }
 
+/* A call returns. @calls: which rings have its entry record; @written: which have its exit. */
+static void skip(struct graph_stack *s, uint64_t calls, uint32_t written)
+{
+	uint64_t left = (calls | calls >> GRAPH_TAIL_SHIFT) & GRAPH_CALLS_MASK & ~(uint64_t)written;
+
+	for (; left; left &= left - 1)
+		s->skipped[__builtin_ctzll(left)]++;
+}
+
+void graph_calls_skipped(uint64_t slot, struct graph_stack *s)
+{
+	const struct graph_shadow *shadow = graph_shadow(slot);
+
+	skip(s, shadow->link & GRAPH_SILENT ? shadow->calls : 1, 0);
+}
+
 void graph_calls_exit(uint64_t slot, uint32_t id, struct graph_stack *s, uint64_t value, int top)
 {
 	uint64_t calls = graph_shadow(slot)->calls;
 	uint64_t now = calls & GRAPH_PROFILED ? ring_clock() : 0;
 	struct srcu_thread *inside;
 	const struct ops_list *l;
-	uint32_t i;
+	uint32_t i, written = 0;
 
-	if (!begin(&inside, &l))
+	if (!begin(&inside, &l)) {
+		skip(s, calls, 0);
 		return;
+	}
 	if (unlikely(calls & GRAPH_PROFILED))
 		profile_exit(s, slot, id, now);
-	for (i = 0; i < l->nr_graph; i++)
+	for (i = 0; i < l->nr_graph; i++) {
+		written |= 1u << l->graph[i].ring->index;
 		exit_in(l->graph[i].ring, calls, id, s, value);
+	}
 	if (!l->nr_graph && top && calls & 1) {
 		/* the plain variant is current now, and writes RECORD_STACK with its record */
 		ring_block(ring_top)->last_state = 0;
+		written |= 1;
 		exit_in(ring_top, calls, id, s, value);
 		graph_tls.word = s->word;
 	}
+	skip(s, calls, written);
 	ring_leave(inside);
 }
 
@@ -386,7 +427,7 @@ void graph_calls_gone(uint64_t slot, uint32_t gone[RING_MAX])
 		gone[i] += calls >> i & 1;
 }
 
-void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_MAX])
+void graph_calls_unwound(struct graph_stack *s, const uint32_t gone[RING_MAX])
 {
 	struct srcu_thread *inside;
 	const struct ops_list *l;
@@ -397,8 +438,11 @@ void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_M
 	for (i = 0; i < l->nr_graph; i++) {
 		struct ring *r = l->graph[i].ring;
 
-		if (gone[r->index])
-			put(r, s, RECORD_UNWOUND, gone[r->index]);
+		if (!gone[r->index])
+			continue;
+		note_skipped(r, s);
+		if (!put(r, s, RECORD_UNWOUND, gone[r->index]))
+			s->skipped[r->index] += gone[r->index];
 	}
 	ring_leave(inside);
 }

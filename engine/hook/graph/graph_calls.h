@@ -74,8 +74,11 @@ void graph_calls_return(uint32_t id, uint64_t payload);
  */
 void graph_calls_gone(uint64_t slot, uint32_t gone[RING_MAX]);
 
+/* The innermost open call of @s, at @slot, returns, and no ring gets a record. Any context. */
+void graph_calls_skipped(uint64_t slot, struct graph_stack *s);
+
 /* graph_calls_unwound() - write a RECORD_UNWOUND with its count for each instance. */
-void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_MAX]);
+void graph_calls_unwound(struct graph_stack *s, const uint32_t gone[RING_MAX]);
 
 /*
  * A call makes no record because a handler interrupted the engine itself: count it as

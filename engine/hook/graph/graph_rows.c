@@ -22,6 +22,7 @@
 #include "engine/arch/read_memory.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/mem.h"
 #include "engine/hook/graph/graph.h"
 #include "engine/hook/graph/graph_shadow.h"
 #include "engine/ring/ring.h"
@@ -277,6 +278,7 @@ struct graph_stack *graph_row_make(uint64_t floor, uint64_t lo, uint64_t top)
 	s->doubt_lo = 0;
 	s->is_crowded = 0;
 	s->profiled = 0;
+	memset(s->skipped, 0, sizeof(s->skipped));
 	s->filters = load_relaxed(&graph_filters);
 	if (!(load_relaxed(&table->levels) >> s->level & 1))
 		__atomic_fetch_or(&table->levels, 1u << s->level, __ATOMIC_RELAXED);

@@ -170,12 +170,31 @@ void graph_thread_forbid(void)
 	graph_tls.current = &no_stack;
 }
 
-static void write_record(enum record_kind kind, uint32_t id)
+/* Return: whether recording is on, and there was room. */
+static int write_record(enum record_kind kind, uint32_t id)
 {
 	struct ring_slot slot;
 
-	if (ring_reserve_call(ring_top, &slot, RECORD_GRAPH_BYTES))
-		ring_commit(&slot, kind, id);
+	if (!ring_reserve_call(ring_top, &slot, RECORD_GRAPH_BYTES))
+		return 0;
+	ring_commit(&slot, kind, id);
+	return 1;
+}
+
+/*
+ * Report the calls of @s, the stack of the next record, whose exits were not recorded. A handler
+ * that comes in between may skip exits of its own.
+ */
+static void note_skipped(struct graph_stack *s)
+{
+	uint32_t n = load_relaxed(&s->skipped[0]);
+
+	if (likely(!n))
+		return;
+	s->skipped[0] -= n;
+	barrier();
+	if (!write_record(RECORD_UNWOUND, RECORD_UNWOUND_RETURNED | n))
+		s->skipped[0] += n;
 }
 
 /* The row of the stack that the thread was given. */
@@ -249,12 +268,12 @@ static void count_gone(const struct graph_shadow *shadow, uint64_t slot, uint32_
 		gone[0]++;
 }
 
-static void report_gone(const struct graph_stack *s, const uint32_t gone[RING_MAX])
+static void report_gone(struct graph_stack *s, const uint32_t gone[RING_MAX])
 {
 	if (load_relaxed(&graph_multi))
 		graph_calls_unwound(s, gone);
-	else if (gone[0])
-		write_record(RECORD_UNWOUND, gone[0]);
+	else if (gone[0] && !write_record(RECORD_UNWOUND, gone[0]))
+		s->skipped[0] += gone[0];
 }
 
 /*
@@ -426,7 +445,7 @@ int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp, uint64_t 
 			return leave_alone(stub);
 		}
 		if (!load_relaxed(&graph_multi))
-			ring_ready(ring_top, 3 * RECORD_GRAPH_BYTES);
+			ring_ready(ring_top, 4 * RECORD_GRAPH_BYTES);
 		if (!enter(t, slot)) {
 			if (load_relaxed(&graph_multi))
 				graph_calls_count_nested();
@@ -439,6 +458,8 @@ int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp, uint64_t 
 			leave(t, NULL);
 	} while (t->turn != turn);
 	returned = become(t, s);
+	if (!load_relaxed(&graph_multi))
+		note_skipped(s);
 	drop(s, slot, step, returned, gone);
 	if (returned && step == GRAPH_ENTER)
 		drop_abandoned(s, slot, gone);
@@ -538,6 +559,8 @@ void graph_stack_note(void)
 
 	if (t->switched && t->word)
 		write_record(RECORD_STACK, record_word_id(t->word));
+	if (t->word && t->current->word == t->word)
+		note_skipped(t->current);
 }
 
 void graph_stack_drop(uint64_t sp)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "engine/base/hash.h"
+#include "engine/ring/ring.h"
 
 /*
  * A stack. All its state is here, whichever thread runs on it, so another thread may resume a
@@ -39,6 +40,8 @@ struct graph_stack {
 	uint64_t doubt_lo;   /* of graph_learn.c: `lo` before the row was doubted; 0: it was not */
 	uint64_t is_crowded; /* calls below it were left out, as it was unclear whose they are */
 	uint64_t profiled;   /* stamp of the last begin or end of a profiled call on it; 0: none */
+	/* calls on it whose exits were not recorded, for each ring, and no record says so yet */
+	uint32_t skipped[RING_MAX];
 } __attribute__((aligned(64)));
 
 #define GRAPH_RECENT 32u

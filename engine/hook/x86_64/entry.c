@@ -46,6 +46,7 @@ static_assert(offsetof(struct graph_stack, hidden) == ST_HIDDEN, "ST_HIDDEN");
 static_assert(offsetof(struct graph_stack, depth) == ST_DEPTH, "ST_DEPTH");
 static_assert(offsetof(struct graph_stack, shadow) == ST_SHADOW, "ST_SHADOW");
 static_assert(offsetof(struct graph_stack, filters) == ST_FILTERS, "ST_FILTERS");
+static_assert(offsetof(struct graph_stack, skipped) == ST_SKIPPED, "ST_SKIPPED");
 static_assert(offsetof(struct graph_tls, current) == GT_CURRENT, "GT_CURRENT");
 static_assert(offsetof(struct graph_tls, word) == GT_WORD, "GT_WORD");
 static_assert(offsetof(struct graph_tls, recent) == GT_RECENT, "GT_RECENT");

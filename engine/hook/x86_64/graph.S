@@ -300,6 +300,8 @@
 	.else
 	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
 	.endif
+	.else
+	incl	ST_SKIPPED(%r8)
 	.endif
 	.if \filtered
 	FILTER_LEFT
@@ -313,13 +315,20 @@
 	.endif
 
 .L\name\()_page:
-	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_done
+	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_skipped
 .L\name\()_noted:
 	.if \fast
 	NOTE_STACK .L\name\()_again
 	.else
 	NOTE_STACK .L\name\()_record
 	.endif
+	/* no record: a later one on this stack must say so */
+.L\name\()_skipped:
+	lea	EXIT_SLOT, %rcx
+	cmp	ST_OPEN(%r8), %rcx
+	jne	.L\name\()_slow
+	incl	ST_SKIPPED(%r8)
+	jmp	.L\name\()_done
 	.endif
 
 	/* The thread comes back to a stack by this return. */
@@ -361,7 +370,7 @@
 .L\name\()_value:
 	movabs	$WORD_VALUE, %rax
 	add	%rax, %rdi
-	RECORD_MORE \name\()_value, 16, RESULT, \clock, \cpu, .L\name\()_done, .L\name\()_done, .L\name\()_elsewhere
+	RECORD_MORE \name\()_value, 16, RESULT, \clock, \cpu, .L\name\()_done, .L\name\()_skipped, .L\name\()_elsewhere
 	.endif
 	.endif
 
@@ -449,7 +458,13 @@ graph_exit_off:
 	.cfi_startproc
 	RETURN_IN_SHADOW
 	SAVE_ALL
-	UNWRAP 0
+	mov	graph_tls@gottpoff(%rip), %rsi
+	lea	EXIT_SLOT, %rdi
+	mov	%fs:GT_CURRENT(%rsi), %rsi
+	cmp	ST_OPEN(%rsi), %rdi
+	jne	2f
+	CALL_C	graph_calls_skipped
+2:	UNWRAP 0
 	.cfi_endproc
 	.size	graph_exit_off, . - graph_exit_off
 

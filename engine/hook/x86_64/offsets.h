@@ -46,6 +46,7 @@
 #define ST_DEPTH   48
 #define ST_SHADOW  56
 #define ST_FILTERS 72
+#define ST_SKIPPED 104
 
 #define GT_CURRENT	0
 #define GT_WORD		8

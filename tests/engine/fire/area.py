@@ -25,6 +25,7 @@ CLOCK_TSC = 0    # of Area.clock; 1: CLOCK_MONOTONIC
 TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
 FREE, OWNED, PUBLISHED, TAKING = range(4)
 FUNCTION, ENTRY, TAIL, EXIT, UNWOUND, STACK = range(1, 7)
+RETURNED = 1 << 27   # in the id of UNWOUND: returned, without an exit record
 PRINT, RETURN, EVENT, UNCOMMITTED = 8, 9, 10, 15
 Page = collections.namedtuple("Page", "index state seq commit base tid cpu task overrun dropped "
                                       "commit_overrun take_seq records voids")
@@ -162,7 +163,7 @@ class Area:
             calls = open_calls.setdefault(key, [])
             if r.kind in (ENTRY, TAIL):
                 calls.append(r)
-            for _ in range(1 if r.kind == EXIT else r.id if r.kind == UNWOUND else 0):
+            for _ in range(1 if r.kind == EXIT else r.id & ~RETURNED if r.kind == UNWOUND else 0):
                 while calls and calls[-1].kind == TAIL:
                     calls.pop()
                 assert calls, f"page {p.index}: thread {p.tid} has no open call for {r}"

@@ -81,7 +81,7 @@ def calls(a, unmatched=None):
                             f"{' '.join(c.name for c in stack[-6:])}")
             stack.pop().how = "returned"
         elif r.kind == area.UNWOUND:
-            for _ in range(r.id):
+            for _ in range(r.id & ~area.RETURNED):
                 while stack and stack[-1].tail:
                     stack.pop().how = "unwound"
                 if not stack:

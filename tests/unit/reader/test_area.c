@@ -95,7 +95,7 @@ static void versions(void **state)
 	refused(f, EPROTO, "2.7");
 	f = good();
 	f->head->major = 2;
-	refused(f, EPROTO, "reads 1.9");
+	refused(f, EPROTO, "reads 1.10");
 	f = good();
 	f->head->magic = 0;
 	refused(f, EAGAIN, "not filled in");
