@@ -6,6 +6,9 @@
  * begins again, with the rest of its time (with its full time, where the kernel itself would end
  * it). A signal that a thread was about to take is given back with PTRACE_DETACH.
  *
+ * While `record` starts a program, it holds the main thread at the program's entry point, by
+ * ptrace() too, and has functions changed. That thread counts as stopped where it is.
+ *
  * A seccomp filter may answer ptrace() by killing all processes that share the memory. So with a
  * filter nothing is tried.
  *
@@ -15,6 +18,7 @@
 #include "engine/process/stop_machine.h"
 
 #include <errno.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -37,6 +41,7 @@ enum state {
 	STATE_RUNS, /* seized, and requested to stop */
 	STATE_STOPPED,
 	STATE_GONE,
+	STATE_HELD, /* stopped by `record`, which lets it go */
 };
 
 struct stop {
@@ -45,6 +50,7 @@ struct stop {
 	uint64_t within_ns, began;
 	int folder; /* /proc/self/task of the process */
 	int main, caller, late;
+	struct stopped_thread held; /* the main thread if `record` holds it; tid 0: it does not */
 	int err;
 	uint32_t nr, room;
 	uint32_t nr_changes;		/* in this round: threads that were new, or had ended */
@@ -91,17 +97,21 @@ static int take(int tid, void *data)
 		return 0;
 	if (s->nr == s->room)
 		return fail_at(s, tid, -EAGAIN);
-	err = do_ptrace(PTRACE_SEIZE, tid, 0);
+	err = tid == s->held.tid ? 0 : do_ptrace(PTRACE_SEIZE, tid, 0);
 	if (err == -ESRCH || (err == -EPERM && has_ended(s, tid))) {
 		s->nr_changes += tid != s->main;
 		return 0;
 	}
 	if (err)
 		return fail_at(s, tid, (int)err);
-	do_ptrace(PTRACE_INTERRUPT, tid, 0);
 	for (k = s->nr++; k > at; k--)
 		s->threads[k] = s->threads[k - 1];
-	s->threads[at] = (struct stopped_thread){.tid = tid};
+	if (tid == s->held.tid) {
+		s->threads[at] = s->held;
+	} else {
+		do_ptrace(PTRACE_INTERRUPT, tid, 0);
+		s->threads[at] = (struct stopped_thread){.tid = tid};
+	}
 	s->nr_changes++;
 	return 0;
 }
@@ -162,23 +172,71 @@ static int stop_all(struct stop *s)
 	return fail_at(s, 0, -EAGAIN);
 }
 
-/* The number behind @name in the text of a status file; ~0: none. */
-static uint64_t status_field(const char *text, const char *name)
+/* The text behind @name in a status file; NULL: none. */
+static const char *status_text(const char *text, const char *name)
 {
 	size_t n = strlen(name);
-	uint64_t value = 0;
 
 	while (memcmp(text, name, n)) {
 		while (*text && *text != '\n')
 			text++;
 		if (!*text || strlen(++text) < n)
-			return UINT64_MAX;
+			return NULL;
 	}
 	for (text += n; *text == '\t'; text++)
 		;
+	return text;
+}
+
+/* The number behind @name in the text of a status file; ~0: none. */
+static uint64_t status_field(const char *text, const char *name)
+{
+	uint64_t value = 0;
+
+	text = status_text(text, name);
+	if (!text)
+		return UINT64_MAX;
 	for (; *text && *text != '\n'; text++)
 		value = value << 4 | hex_digit(*text);
 	return value;
+}
+
+/* Read ` 0xNUMBER`. Return: behind it; NULL: there is none. */
+static const char *read_address(const char *text, uint64_t *value)
+{
+	if (!text || memcmp(text, " 0x", 3))
+		return NULL;
+	*value = 0;
+	for (text += 3; *text && *text != ' ' && *text != '\n'; text++)
+		*value = *value << 4 | hex_digit(*text);
+	return text;
+}
+
+/*
+ * Find out whether the main thread is held: it is stopped at the program's entry point, before
+ * main(), and its parent process traces it. Read in the process itself, which may always do so.
+ */
+static void find_held(struct stop *s)
+{
+	char text[STATUS_BYTES];
+	struct stopped_thread t = {.tid = s->main, .state = STATE_HELD};
+	const char *tracer = NULL;
+	uint64_t id = 0;
+
+	if (s->main == s->caller || thread_list_state(s->folder, s->main) != 't')
+		return;
+	if (thread_list_read_in(s->folder, s->main, "status", text, sizeof(text)) > 0)
+		tracer = status_text(text, "TracerPid:");
+	if (!tracer || !text_decimal(tracer, SIZE_MAX, &id) ||
+	    id != (uint64_t)arch_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0))
+		return;
+	/* `-1 STACK INSTRUCTION`: it is in no system call */
+	if (thread_list_read_in(s->folder, s->main, "syscall", text, sizeof(text)) < 3 ||
+	    memcmp(text, "-1", 2) || !read_address(read_address(text + 2, &t.sp), &t.ip) ||
+	    t.ip != getauxval(AT_ENTRY))
+		return;
+	t.before = t.ip;
+	s->held = t;
 }
 
 static void let_go(const struct stopped_thread *t)
@@ -280,6 +338,7 @@ int stop_machine(void (*fn)(const struct stopped_thread *threads, uint32_t nr, v
 	}
 	s.threads = (struct stopped_thread *)(memory + STACK_BYTES);
 	s.err = -ECHILD; /* the child was killed */
+	find_held(&s);
 	signals = sys_set_signals(UINT64_MAX);
 	child = arch_vfork_call(run, &s, memory + STACK_BYTES);
 	if (child > 0)
