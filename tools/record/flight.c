@@ -29,11 +29,11 @@
 #include "tools/base/time_ns.h"
 #include "tools/export/exporter.h"
 #include "tools/reader/cut.h"
+#include "tools/record/flight_refusal.h"
 #include "tools/record/launch_process.h"
 #include "tools/record/record_impl.h"
 #include "tools/target/borrowed.h"
 #include "tools/target/event_names.h"
-#include "tools/target/suggest.h"
 #include "tools/target/target.h"
 #include "tools/text/duration.h"
 
@@ -212,28 +212,6 @@ static int put(struct target *t, const char *event, const char *trigger)
 	return target_write(t, path, trigger, strlen(trigger), false);
 }
 
-/* fail() after a probe of @function was refused with @err. Return: @err. */
-static int refuse_call(struct target *t, const char *function, int err)
-{
-	char near[128];
-
-	if (err == -ETIMEDOUT || err == -ESRCH || err == -ENOMEM || err == -EACCES)
-		return err;
-	if (suggest(t, "available_filter_functions", function, near, sizeof(near))) {
-		if (strcmp(near, function) != 0)
-			return fail(-err,
-				    "there is no function %s in process %s to be timed, did you "
-				    "mean %s? `vestige list -f -P %s` lists all",
-				    function, t->name, near, t->name);
-		return fail(-err, "the calls of %s in process %s cannot be timed: %s", function,
-			    t->name, strerror(-err));
-	}
-	return fail(-err,
-		    "there is no function %s in process %s to be timed: %s; `vestige list -f -P "
-		    "%s` lists those that can be",
-		    function, t->name, strerror(-err), t->name);
-}
-
 /* Probes of the function's entry and return, and an event with the time between. */
 static int watch_call(struct flight *fl, struct target *top, struct target *in, struct trigger *t,
 		      unsigned int number)
@@ -246,12 +224,12 @@ static int watch_call(struct flight *fl, struct target *top, struct target *in, 
 	snprintf(undo, sizeof(undo), "-:flight/%s_in", name);
 	err = borrowed_add(fl->borrowed, top, "kprobe_events", text, undo);
 	if (err)
-		return refuse_call(top, t->name, err);
+		return flight_refuse_call(top, t->name, text, err);
 	snprintf(text, sizeof(text), "r:flight/%s_out %s", name, t->name);
 	snprintf(undo, sizeof(undo), "-:flight/%s_out", name);
 	err = borrowed_add(fl->borrowed, top, "kprobe_events", text, undo);
 	if (err)
-		return refuse_call(top, t->name, err);
+		return flight_refuse_call(top, t->name, text, err);
 	snprintf(text, sizeof(text), "%s_took u64 us", name);
 	snprintf(undo, sizeof(undo), "!%s_took u64 us", name);
 	if (!err)
@@ -265,8 +243,11 @@ static int watch_call(struct flight *fl, struct target *top, struct target *in, 
 		 "hist:keys=common_pid:us=common_timestamp.usecs-$t0:"
 		 "onmatch(flight.%s_in).trace(%s_took,$us)",
 		 name, name);
-	if (!err)
+	if (!err) {
 		err = put(in, undo, text);
+		if (err)
+			return flight_refuse_call(top, t->name, text, err);
+	}
 	snprintf(undo, sizeof(undo), "synthetic/%s_took", name);
 	snprintf(text, sizeof(text), "hist:keys=common_cpu if us >= %" PRIu64,
 		 t->over_ns / 1000 ? t->over_ns / 1000 : 1);

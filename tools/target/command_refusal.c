@@ -34,20 +34,29 @@ static char *last_entry(char *log)
 	return found;
 }
 
-static bool tell(char *log, const char *where, const char *text, int err)
+/* Where the command of the last entry begins; *@words: its reason. NULL: there is no entry. */
+static char *split_last(char *log, char **words)
 {
 	static const char error[] = ": error: ";
-	char *command = last_entry(log), *words, *caret, *at;
+	char *command = last_entry(log), *at;
+
+	if (!command)
+		return NULL;
+	*command = '\0';
+	at = strrchr(log, '\n');
+	*words = at ? at + 1 : log;
+	for (at = *words; (at = strstr(at, error));)
+		*words = at += strlen(error);
+	return command + strlen(COMMAND_LINE);
+}
+
+static bool tell(char *log, const char *where, const char *text, int err)
+{
+	char *words, *command = split_last(log, &words), *caret, *at;
 	size_t n, before;
 
 	if (!command)
 		return false;
-	*command = '\0';
-	words = strrchr(log, '\n');
-	words = words ? words + 1 : log;
-	for (at = words; (at = strstr(at, error));)
-		words = at += strlen(error);
-	command += strlen(COMMAND_LINE);
 	n = strcspn(command, "\n");
 	/* the parser of a trigger logs it without its `!`, and without its filter */
 	at = memmem(text, strlen(text), command, n);
@@ -60,6 +69,23 @@ static bool tell(char *log, const char *where, const char *text, int err)
 	command_refusal(err, where, text,
 			(unsigned long)(at - text) + before - strlen("  Command: "), words);
 	return true;
+}
+
+bool command_refusal_words(struct target *t, const char *text, char *words, size_t bytes)
+{
+	struct target_text log;
+	char *why, *command;
+	bool found;
+
+	if (target_read(t, "error_log", &log))
+		return false;
+	command = split_last(log.at, &why);
+	found = command && strcspn(command, "\n") == strlen(text) &&
+		!strncmp(command, text, strlen(text));
+	if (found)
+		snprintf(words, bytes, "%s", why);
+	free(log.at);
+	return found;
 }
 
 int command_refused(struct target *t, const char *where, const char *text, int err)

@@ -3,6 +3,9 @@
 #ifndef VESTIGE_TOOLS_COMMAND_REFUSAL_H
 #define VESTIGE_TOOLS_COMMAND_REFUSAL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "tools/target/target.h"
 
 /*
@@ -19,5 +22,11 @@ int command_refusal(int err, const char *where, const char *text, unsigned long 
  * @where: as above. @err: -errno of the write. Return: @err.
  */
 int command_refused(struct target *t, const char *where, const char *text, int err);
+
+/*
+ * command_refusal_words() - why the target has refused the command @text, if the last entry of its
+ * error_log is about that. Return: whether it is: @words has the reason, cut at @bytes.
+ */
+bool command_refusal_words(struct target *t, const char *text, char *words, size_t bytes);
 
 #endif

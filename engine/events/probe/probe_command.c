@@ -127,12 +127,10 @@ static int place_error(struct probe_definition *d, int err)
 		return bad(d, 0, "Retprobe address must be an function entry");
 	if (err == -EILSEQ)
 		return probe_bad(d, 0, "Probe point is not an instruction boundary", err);
-	if (!err && d->is_return && !probe_may_return(&d->at)) {
-		d->at.why = "no return probe: calls of the function cannot be wrapped";
-		err = -EINVAL;
-	}
 	if (err == -EINVAL && d->at.why)
 		area_status(d->at.why, d->place, 0);
+	if (err == -EINVAL && d->at.why && d->is_return)
+		return bad(d, 0, d->at.why);
 	return err ? probe_bad(d, 0, "Failed to register probe event", err) : 0;
 }
 
@@ -199,6 +197,7 @@ static int read_symbol(struct probe_definition *d)
 	if (d->is_function && d->is_return)
 		seq_puts(&s, "%return");
 	d->place[s.len] = 0;
+	d->at.is_return = d->is_return != 0;
 	err = probe_place_symbol(text, plus, offset, &d->at);
 	if (d->is_return && (!err || err == -EINVAL) && offset &&
 	    d->at.function == PROBE_NO_FUNCTION)
@@ -222,6 +221,7 @@ static int read_address(struct probe_definition *d, uint64_t address)
 	seq_init(&s, d->place, sizeof(d->place) - 1);
 	put_hex(&s, address, 16);
 	d->place[s.len] = 0;
+	d->at.is_return = d->is_return != 0;
 	err = place_error(d, probe_place_address(address, &d->at));
 	if (err || d->name[0])
 		return err;

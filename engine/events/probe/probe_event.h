@@ -40,13 +40,17 @@ struct probe_target {
 	uint64_t address;
 	const char *why; /* why no probe can be there */
 	uint8_t is_stub; /* the jump of a linker's stub, whose calls may be wrapped */
+	/*
+	 * Set by the caller: the returns of calls are wanted. A function that was built without any
+	 * flag is then at its site, even if arming has to make that.
+	 */
+	uint8_t is_return;
+	/*
+	 * At the first byte of a function that may be redirected: bytes of its endbr64. The jump of
+	 * a probe goes behind that, where a redirect can move it.
+	 */
+	uint8_t skip;
 };
-
-/* Whether calls of the code at @t can be followed to their return. */
-static inline int probe_may_return(const struct probe_target *t)
-{
-	return t->function != PROBE_NO_FUNCTION || t->is_stub;
-}
 
 struct probe {
 	struct dyn_event dyn; /* first member */
@@ -126,10 +130,16 @@ void probe_events_profile(uint32_t kind, struct seq_buf *s);
  * from there, in bytes. probe_place_address() - the same for an address. Return: 0 and *@t; -ENXIO:
  * MOD is not loaded; -ENOENT: there is no such symbol; -EADDRNOTAVAIL: there are several; -EILSEQ:
  * the offset is beyond the function, or within an instruction; -EINVAL: no probe can be there, and
- * t->why says why.
+ * t->why, a constant string, says why.
  */
 int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe_target *t);
 int probe_place_address(uint64_t address, struct probe_target *t);
+
+/*
+ * Why calls of the function at @address cannot be followed to their return, as far as it is known.
+ * A constant string.
+ */
+const char *probe_place_no_return(uint64_t address);
 
 /* Look up a place again, as it is listed. Return: as probe_place_symbol(). */
 int probe_place_again(const char *place, struct probe_target *t);

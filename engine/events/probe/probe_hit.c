@@ -203,7 +203,7 @@ static void text_hit(struct text_probe *t, const struct text_frame *frame)
 		return;
 	if (frame) {
 		struct fetch_regs regs = {
-			.r = frame->regs.saved, .ip = t->address, .sp = text_frame_sp(frame)};
+			.r = frame->regs.saved, .ip = p->at.address, .sp = text_frame_sp(frame)};
 
 		probe_hit(p, &regs, 0, NULL);
 	} else {
@@ -277,16 +277,13 @@ static int find_target(struct probe *p)
 	if (p->is_fixed)
 		return 0;
 	p->at.why = "no probe there: nothing of that name is loaded";
+	p->at.is_return = p->event->is_return;
 	if (p->path) {
 		err = probe_file_address(p->path, p->file_offset, &address);
 		if (!err)
 			err = probe_place_address(address, &p->at);
 	} else {
 		err = probe_place_again(p->place, &p->at);
-	}
-	if (!err && p->event->is_return && !probe_may_return(&p->at)) {
-		p->at.why = "no return probe: calls of the function cannot be wrapped";
-		err = -EINVAL;
 	}
 	if (!err && p->nr_begun && p->at.function == PROBE_NO_FUNCTION) {
 		p->at.why = "no return probe: a call's arguments are not kept at a stub";
@@ -344,10 +341,14 @@ static int arm_text(struct probe *p)
 	const char *why;
 	int err;
 
-	p->text.address = p->at.address;
+	p->text.address = p->at.address + p->at.skip;
 	p->text.hit = text_hit;
 	p->text.wraps = p->event->is_return;
 	err = p->text.wraps ? arm_stub(p, &why) : text_probe_on(&p->text, &why);
+	if (err && p->at.skip) {
+		p->text.address = p->at.address;
+		err = text_probe_on(&p->text, &why);
+	}
 	if (err)
 		say_why(p, why, err);
 	p->armed = !err;
@@ -403,8 +404,7 @@ int probe_arm(struct probe *p, int on)
 	p->armed = 1;
 	err = update(p);
 	if (!err && p->event->is_return && !(ops_next(p->at.function) & ~(uint64_t)OPS_RECORD)) {
-		area_status("no return probe: calls of the function cannot be wrapped", p->place,
-			    0);
+		say_why(p, probe_place_no_return(p->at.address), 0);
 		err = -EINVAL;
 	}
 	if (err)

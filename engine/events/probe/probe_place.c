@@ -10,10 +10,13 @@
 #include "arch_patch.h"
 #include "arch_reloc.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
 #include "engine/core/function.h"
 #include "engine/process/elf_dynamic.h"
 #include "engine/events/probe/probe_event.h"
+#include "object/entries.h"
 
 struct lookup {
 	const char *name;
@@ -177,6 +180,103 @@ static uint64_t end_of(const struct object *o, uint64_t start)
 	return end;
 }
 
+/*
+ * Whether the probe goes through the function's site. A function that was built without a flag has
+ * none yet while nothing has wanted its calls; a return probe makes it.
+ */
+static int is_by_site(const struct area_function *f, const struct probe_target *t)
+{
+	if (f->flags & AREA_FUNCTION_PASSED_ON)
+		return 0;
+	return f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY ||
+	       f->flags & AREA_FUNCTION_REDIRECTED || (f->how == AREA_BY_REDIRECT && t->is_return);
+}
+
+#define NO_RETURN "no return probe: "
+
+/* The reasons of object/entries.h in the words of an error. */
+static const char *entry_refused(uint32_t why)
+{
+	static char texts[ENTRY_NR_WHYS][96] BIG_ZEROS;
+	struct seq_buf s;
+
+	if (why >= ENTRY_NR_WHYS)
+		why = ENTRY_WHY_NONE;
+	seq_init(&s, texts[why], sizeof(texts[why]) - 1);
+	seq_puts(&s, NO_RETURN "the function's entry cannot be redirected: ");
+	seq_puts(&s, entry_why_text((enum entry_why)why));
+	return texts[why];
+}
+
+static const char *refused_as(const struct area_refused *r)
+{
+	switch (r->reason) {
+	case AREA_REFUSED_ENTRY:
+		return entry_refused(r->nop_bytes);
+	case AREA_REFUSED_CHANGED:
+		return NO_RETURN "a probe, a debugger or another tool has changed the function";
+	case AREA_REFUSED_RANGE:
+		return NO_RETURN "no free memory that the function's jump reaches";
+	case AREA_REFUSED_RUNNING:
+		return NO_RETURN "the function cannot be changed while the program runs";
+	default:
+		return NULL;
+	}
+}
+
+/* Return: NULL: no reason is stored. */
+static const char *why_refused(const struct object *o, uint64_t address)
+{
+	const struct area_table *t = &area->tables[AREA_REFUSED];
+	uint64_t offset = address - object_row(o)->bias;
+	const char *why = NULL;
+	uint32_t i;
+
+	for (i = 0; i < t->count && !why; i++) {
+		const struct area_refused *r = area_entry(AREA_REFUSED, i);
+
+		if (r->object == o->index && r->offset == offset)
+			why = refused_as(r);
+	}
+	return why;
+}
+
+static const char *why_no_return(const struct object *o, uint64_t address)
+{
+	uint32_t id = function_at(o, address - object_row(o)->bias);
+	const struct area_function *f = id == UINT32_MAX ? NULL : area_function(id);
+	const char *why = why_refused(o, address);
+
+	if (why)
+		return why;
+	if (f && f->flags & AREA_FUNCTION_ENTRY_ONLY)
+		return NO_RETURN "the function uses its return address";
+	if (f && f->how != AREA_BY_REDIRECT && !is_by_site(f, &(struct probe_target){0}))
+		return NO_RETURN "-pg without -mfentry, -finstrument-functions or gmon";
+	if (object_row(o)->status == AREA_OBJECT_NO_SITES)
+		return NO_RETURN
+			"no function of its object is traced; a filter FUNC:mod:OBJECT may "
+			"add it";
+	return NO_RETURN "calls of the function cannot be wrapped";
+}
+
+/* No place at a site. For a return, the jump of a stub will do; any other instruction will not. */
+static int away_from_sites(const struct object *o, uint64_t start, struct probe_target *t)
+{
+	uint32_t id = function_at(o, t->address - object_row(o)->bias);
+	const struct area_function *f = id == UINT32_MAX ? NULL : area_function(id);
+	int err = at_instruction(o, start, t);
+	const char *why;
+
+	if (!err && f && f->how == AREA_BY_REDIRECT &&
+	    !text_probe_check(o, t->address, t->address + f->site, &why))
+		t->skip = f->site;
+	if (!t->is_return || t->is_stub || (err && err != -EINVAL))
+		return err;
+	t->why = why_no_return(o, t->address);
+	return -EINVAL;
+}
+
 /* @start: address of the function's symbol; 0: there is none. */
 static int place_in(const struct object *o, uint64_t start, struct probe_target *t)
 {
@@ -187,17 +287,18 @@ static int place_in(const struct object *o, uint64_t start, struct probe_target 
 
 	t->why = NULL;
 	t->is_stub = 0;
+	t->skip = 0;
 	/* the site behind endbr64 is as good as the function's first byte */
-	if (f && (!offset || offset == f->site) &&
-	    (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY ||
-	     f->flags & AREA_FUNCTION_REDIRECTED) &&
-	    !(f->flags & AREA_FUNCTION_PASSED_ON)) {
+	if (f && (!offset || offset == f->site) && is_by_site(f, t)) {
 		t->function = id;
 		t->address -= offset;
-		return 0;
+		if (!t->is_return || !(f->flags & AREA_FUNCTION_ENTRY_ONLY))
+			return 0;
+		t->why = why_no_return(o, t->address);
+		return -EINVAL;
 	}
 	if (!start || t->address < end_of(o, start))
-		return at_instruction(o, start, t);
+		return away_from_sites(o, start, t);
 	/* the address is in another function, or in none */
 	return is_code(o, t->address) ? place_in(o, 0, t) : -EILSEQ;
 }
@@ -249,6 +350,13 @@ int probe_place_address(uint64_t address, struct probe_target *t)
 	t->address = address;
 	t->why = "no probe outside of the program's code";
 	return o ? place_in(o, 0, t) : -EINVAL;
+}
+
+const char *probe_place_no_return(uint64_t address)
+{
+	const struct object *o = object_of(address);
+
+	return o ? why_no_return(o, address) : NO_RETURN "its object is not loaded";
 }
 
 int probe_place_again(const char *place, struct probe_target *t)
