@@ -4,6 +4,7 @@
 executes another program is attached to again."""
 import os
 import re
+import select
 import signal
 import subprocess
 
@@ -80,7 +81,7 @@ class Follower(Beside):
 
 class Maker(Beside):
     def __init__(self, w):
-        self.w, self.fifos = w, []
+        self.w, self.fifos, self.ends = w, [], []
         super().__init__(w, "/usr/bin/python3", "-c", MAKES, stderr=subprocess.STDOUT, text=True)
 
     def __exit__(self, *_):
@@ -90,6 +91,10 @@ class Maker(Beside):
             os.write(fd, b"\n")
         super().__exit__()
         for fd in self.fifos:
+            os.close(fd)
+        # the end of their output is not yet their own, after which `clean` removes their areas
+        for fd in self.ends:
+            assert select.select([fd], [], [], 120)[0], "a child does not end"
             os.close(fd)
 
     def ask(self, line):
@@ -102,7 +107,9 @@ class Maker(Beside):
         os.mkfifo(path)
         self.fifos.append(os.open(path, os.O_RDWR))
         self.ask(f"{how} {path} {program}")
-        return int(re.fullmatch(r"ready (\d+)\n", self.p.stdout.readline())[1]), self.fifos[-1]
+        pid = int(re.fullmatch(r"ready (\d+)\n", self.p.stdout.readline())[1])
+        self.ends.append(os.pidfd_open(pid))
+        return pid, self.fifos[-1]
 
 
 def traced(w, pid):
