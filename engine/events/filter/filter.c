@@ -120,17 +120,22 @@ static int find_left(const struct parser *p, const char *name, size_t n, struct 
 	}
 	if (text_is(name, n, "common_pid")) {
 		t->from = FROM_PID;
+		t->size = 4;
 		t->is_signed = 1;
 	} else if (text_is(name, n, "common_type")) {
 		t->from = FROM_VALUE;
+		t->size = 2;
 		t->left = p->event ? p->event->id : 0;
 	} else if (text_is(name, n, "common_flags")) {
 		t->from = FROM_FLAGS;
+		t->size = 1;
 	} else if (text_is(name, n, "common_preempt_count")) {
 		t->from = FROM_PREEMPT;
+		t->size = 1;
 	} else if (text_is(name, n, "CPU") || text_is(name, n, "cpu") ||
 		   text_is(name, n, "common_cpu")) {
 		t->from = FROM_CPU;
+		t->size = 4;
 		t->is_signed = 1;
 	} else if (text_is(name, n, "COMM") || text_is(name, n, "comm") ||
 		   text_is(name, n, "common_comm")) {
@@ -229,6 +234,15 @@ static void make_range(struct filter_pred *t)
 		t->step.how = t->is_signed ? HOW_SIGNED : HOW_UNSIGNED;
 }
 
+/* A number as the type of the term's field has it: the kernel compares in that type. */
+static uint64_t as_field(const struct filter_pred *t, uint64_t v)
+{
+	uint32_t unused = 64 - t->size * 8;
+
+	v <<= unused;
+	return t->is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
+}
+
 static int parse_number(struct parser *p, struct filter_pred *t)
 {
 	uint32_t start = p->at, minus = peek(p) == '-', position = p->at + 1;
@@ -245,7 +259,7 @@ static int parse_number(struct parser *p, struct filter_pred *t)
 	    (minus && (!t->is_signed || v > UINT64_C(1) << 63)) ||
 	    (t->is_signed && !minus && v >> 63))
 		return bad(p, -EINVAL, "Illegal integer value", position);
-	t->value = minus ? -v : v;
+	t->value = as_field(t, minus ? -v : v);
 	if (t->from == FROM_NUMBER)
 		make_range(t);
 	return 0;
