@@ -35,7 +35,7 @@ static int atrace_tags_store(const struct tree_at *at, const char *text, size_t 
 
 /* clang-format off */
 static const struct tree_row rows[] = {
-	{"atrace_tags", 0644, .scope = TREE_GLOBAL,
+	{"atrace_tags", 0644, .nul = TREE_NUL_DIVIDES, .scope = TREE_GLOBAL,
 	 .show = atrace_tags_show, .store = atrace_tags_store,
 	 .help = "tags of <vestige/atrace.h>, in brackets those whose calls write marks; `!` takes out"},
 };

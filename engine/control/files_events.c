@@ -577,12 +577,14 @@ static int eval_map_show(const struct tree_at *at, struct seq_buf *s)
 static const struct tree_row rows[] = {
 	{"available_events", 0444, .scope = TREE_GLOBAL, .show = available_events_show,
 	 .help = "the events that can be switched on, SYSTEM:NAME"},
-	{"set_event", 0644, .show = set_event_show, .store = set_event_store,
+	{"set_event", 0644, .nul = TREE_NUL_DIVIDES, .show = set_event_show,
+	 .store = set_event_store,
 	 .help = "the events that are on: write SYSTEM:NAME, SYSTEM: or NAME, with `!` before it: off; "
 		"events/SYSTEM/NAME/enable does the same"},
-	{"set_event_pid", 0644, .show = set_event_pid_show, .store = set_event_pid_store,
+	{"set_event_pid", 0644, .nul = TREE_NUL_DIVIDES, .show = set_event_pid_show,
+	 .store = set_event_pid_store,
 	 .help = "record the events of these threads alone; option event-fork: and of those they make"},
-	{"set_event_notrace_pid", 0644,
+	{"set_event_notrace_pid", 0644, .nul = TREE_NUL_DIVIDES,
 	 .show = set_event_notrace_pid_show, .store = set_event_notrace_pid_store,
 	 .help = "never record the events of these threads"},
 	{"eval_map", 0444, .scope = TREE_GLOBAL, .show = eval_map_show,

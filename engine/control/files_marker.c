@@ -139,9 +139,9 @@ static int trace_marker_raw_store(const struct tree_at *at, const char *text, si
 
 /* clang-format off */
 static const struct tree_row rows[] = {
-	{"trace_marker", 0222, .store = trace_marker_store,
+	{"trace_marker", 0222, .nul = TREE_NUL_STAYS, .store = trace_marker_store,
 	 .help = "a text that is written here is in the trace"},
-	{"trace_marker_raw", 0222, .store = trace_marker_raw_store,
+	{"trace_marker_raw", 0222, .nul = TREE_NUL_STAYS, .store = trace_marker_raw_store,
 	 .help = "the same of bytes: four of a number, and data"},
 };
 /* clang-format on */

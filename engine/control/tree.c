@@ -303,12 +303,31 @@ int tree_row_show(const struct tree_row *row, const struct tree_at *at, struct s
 	return 0;
 }
 
+/* Each piece between NULs is a write. */
+static int store_pieces(const struct tree_row *row, const struct tree_at *at, const char *text,
+			size_t n, int truncate)
+{
+	struct word rest = {text, n}, piece = rest;
+	int err;
+
+	do {
+		word_next(&rest, 0, &piece);
+		err = row->store(at, piece.at, piece.n, truncate);
+		truncate = 0;
+	} while (!err && rest.n);
+	return err;
+}
+
 static int store(const struct tree_row *row, const struct tree_at *at, const char *text, size_t n,
 		 int truncate)
 {
 	uint64_t v;
 	int err;
 
+	if (row->nul == TREE_NUL_DIVIDES)
+		return store_pieces(row, at, text, n, truncate);
+	if (row->nul == TREE_NUL_ENDS)
+		n = text_find(text, n, 0);
 	if (row->store)
 		return row->store(at, text, n, truncate);
 	if (row->word) {

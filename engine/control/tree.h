@@ -50,6 +50,13 @@ enum tree_type {
 	TREE_BOOL,   /* 0 or 1 */
 };
 
+/* What a NUL in a write means, as in the kernel. */
+enum tree_nul {
+	TREE_NUL_ENDS,	  /* the text ends there: C programs write strings with their NUL */
+	TREE_NUL_DIVIDES, /* a list of words, which it divides as a blank does */
+	TREE_NUL_STAYS,	  /* a byte as the others */
+};
+
 /* A control file. Rows use designated initialisers, so fields that are not named are 0. */
 struct tree_row {
 	const char *path;
@@ -57,6 +64,7 @@ struct tree_row {
 	uint8_t kind;	    /* enum tree_kind */
 	uint8_t scope;	    /* enum tree_scope */
 	uint8_t type;	    /* enum tree_type */
+	uint8_t nul;	    /* enum tree_nul */
 	uint8_t unmirrored; /* not copied into the area: has a table of its own there, or is long */
 	const char *help;   /* for README; NULL: no line there */
 	/* A read: put the file's text into @s, or get its number. Both NULL: not readable. */

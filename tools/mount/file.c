@@ -385,9 +385,10 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 	return n < 0 ? fs_errno(f, (int)n) : n;
 }
 
+/* As in the kernel, a NUL ends a word, too. */
 static bool is_blank(char c)
 {
-	return c == ' ' || c == '\t' || c == '\n';
+	return c == ' ' || c == '\t' || c == '\n' || !c;
 }
 
 /* Write whole words; an incomplete last word waits for the next write. */
@@ -407,6 +408,8 @@ static int write_words(struct file *f, const char *buf, size_t bytes)
 			return -ENOMEM;
 		memcpy(text, f->left, f->nr_left);
 		memcpy(text + f->nr_left, buf, whole);
+		for (size_t i = f->nr_left; i < f->nr_left + whole; i++)
+			text[i] = text[i] ? text[i] : ' ';
 		err = send_write(f, text, f->nr_left + whole);
 		free(text);
 		f->nr_left = 0;

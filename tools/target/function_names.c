@@ -364,10 +364,17 @@ static bool has_source_word(enum kind kind, const char *text, size_t n)
 	return false;
 }
 
+/* In the engine a NUL ends the text; a list of words goes on behind it. */
+static size_t bytes_of(enum kind kind, const char *text, size_t n)
+{
+	return kind == SETS ? n : strnlen(text, n);
+}
+
 bool function_names_are_in(const char *file, const char *text, size_t n)
 {
 	enum kind kind = kind_of(file);
 
+	n = bytes_of(kind, text, n);
 	return kind != NONE && n && !memchr(text, '\0', n) && has_source_word(kind, text, n);
 }
 
@@ -399,6 +406,7 @@ int function_names_translate(const struct image *t, const char *file, const char
 	FILE *to;
 	int err;
 
+	n = bytes_of(kind, text, n);
 	if (kind == NONE || !n || memchr(text, '\0', n) || is_plain(kind, text, n))
 		return 0;
 	if (image_meta(t, &m)) {

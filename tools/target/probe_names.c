@@ -460,9 +460,10 @@ static bool any(const char *text, size_t n)
 
 bool probe_names_are_in(const char *file, const char *text, size_t n)
 {
+	n = strnlen(text, n); /* the engine's text ends there, too */
 	return (!strcmp(file, "kprobe_events") || !strcmp(file, "uprobe_events") ||
 		!strcmp(file, "dynamic_events")) &&
-	       n && !memchr(text, '\0', n) && any(text, n);
+	       n && any(text, n);
 }
 
 int probe_names_translate(const struct image *t, const char *file, const char *text, size_t n,
@@ -471,6 +472,7 @@ int probe_names_translate(const struct image *t, const char *file, const char *t
 	struct translation to = {.t = t};
 	size_t i, end, comment;
 
+	n = strnlen(text, n);
 	if (!probe_names_are_in(file, text, n))
 		return 0;
 	to.f = open_memstream(&translated->text, &translated->n);
