@@ -76,6 +76,18 @@ def test_pipe_in_order_of_time(w):
         assert write(f"{at}/current_tracer", "nop") == 0
 
 
+def test_wrong_filter(w):
+    """A wrong filter or trigger is an error of the session, too, with the errno of a process."""
+    with session(w, "wrong") as p, mounted(w) as m:
+        assert p.poll() is None
+        for dir_ in f"{m}/wrong", f"{m}/{p.pid}":
+            at = f"{dir_}/events/sched/sched_process_fork"
+            for text, err in (('parent_comm == "a', errno.ESRCH), ("(parent_pid == 1", errno.ENOENT),
+                              ("parent_pid == 1)", errno.EPERM), ("nosuch == 1", errno.EINVAL)):
+                assert write(f"{at}/filter", text) == err, (dir_, text)
+                assert write(f"{at}/trigger", f"traceoff if {text}") == err, (dir_, text)
+
+
 def mount_server(w):
     """The process that serves the mount."""
     for pid in filter(str.isdigit, os.listdir("/proc")):

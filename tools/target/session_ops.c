@@ -112,6 +112,14 @@ static bool waited_long(const struct process *p, uint64_t begin_ns)
 	return time_ns(CLOCK_MONOTONIC) - begin_ns > WAIT_NS && image_stopped(p->image.pid);
 }
 
+/* Does the file take filters? A wrong one may be ESRCH. */
+static bool has_filter(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && (!strcmp(slash, "/filter") || !strcmp(slash, "/trigger"));
+}
+
 static int op_write(struct target *t, const char *path, const char *text, size_t n, bool truncate,
 		    int tid)
 {
@@ -141,7 +149,7 @@ static int op_write(struct target *t, const char *path, const char *text, size_t
 			one = waited_long(p, w.begin_ns) ? -ETIMEDOUT : session_carry_out(p, &w);
 
 		/* the error of a member that ends meanwhile is ignored */
-		if (one && one != -ESRCH && !err)
+		if (one && (one != -ESRCH || (has_filter(path) && process_lives(p))) && !err)
 			err = one;
 	}
 	if (!err && is_emptying(path, truncate))

@@ -234,7 +234,8 @@ static int set_filter(struct event_trigger *t, const struct line *l, struct trig
 	str_copy(error->location, sizeof(error->location), "event filter parse error");
 	error->command = l->filter;
 	error->bytes = l->filter_bytes;
-	return -EINVAL;
+	/* as in the kernel, where a histogram's command has one errno for all of them */
+	return t->hist ? -EINVAL : err;
 }
 
 static int add_simple(struct event_file *f, const struct line *l, struct trigger_error *error)
