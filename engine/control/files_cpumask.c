@@ -35,42 +35,70 @@ static int tracing_cpumask_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* Parse from the last digit on; @on is cleared first. */
-static int parse(const char *text, size_t n, uint64_t *on)
+static int is_divider(char c)
 {
-	uint32_t cpu = 0, bit, in_group = 0;
-
-	if (!n)
-		return -EINVAL;
-	while (n-- > 0) {
-		uint32_t v = hex_digit(text[n]);
-
-		if (text[n] == ',' && in_group) {
-			cpu += (8 - in_group) * 4;
-			in_group = 0;
-			continue;
-		}
-		if (v == 16)
-			return -EINVAL;
-		if (in_group++ == 8)
-			return -EOVERFLOW;
-		for (bit = 0; bit < 4; bit++, cpu++) {
-			if (!(v >> bit & 1))
-				continue;
-			if (cpu >= area->nr_cpus || cpu >= RING_MAX_CPUS)
-				return -EOVERFLOW;
-			bitmap_set(on, cpu);
-		}
-	}
-	return in_group ? 0 : -EINVAL;
+	return is_blank(c) || c == ',';
 }
 
-static int tracing_cpumask_store(const struct tree_at *at, const char *text, size_t n)
+/*
+ * Read the group of 32 bits that ends at *@end, and move *@end before it. As in the kernel a ninth
+ * byte is too much if it is a digit, and else is skipped.
+ */
+static int take_group(const char *text, size_t *end, uint32_t *group)
+{
+	uint32_t v, bit;
+
+	*group = 0;
+	for (bit = 0; bit < 32; bit += 4) {
+		v = hex_digit(text[--*end]);
+		if (v == 16)
+			return -EINVAL;
+		*group |= v << bit;
+		if (!*end || is_divider(text[*end - 1]))
+			return 0;
+	}
+	return hex_digit(text[--*end]) == 16 ? 0 : -EOVERFLOW;
+}
+
+/* Parse the line from its last group on, as the kernel's bitmap_parse(); @on is cleared first. */
+static int parse(const char *text, size_t n, uint64_t *on)
+{
+	uint32_t cpu = 0, group, bit;
+	int err, beyond = 0;
+
+	for (;; cpu += 32) {
+		while (n && is_divider(text[n - 1]))
+			n--;
+		if (!n)
+			return beyond ? -EOVERFLOW : 0;
+		if (cpu >= area->nr_cpus)
+			return -EOVERFLOW;
+		err = take_group(text, &n, &group);
+		if (err)
+			return err;
+		for (bit = 0; bit < 32; bit++) {
+			if (!(group >> bit & 1))
+				continue;
+			if (cpu + bit < area->nr_cpus && cpu + bit < RING_MAX_CPUS)
+				bitmap_set(on, cpu + bit);
+			else
+				beyond = 1;
+		}
+	}
+}
+
+static int tracing_cpumask_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	uint64_t mask[RING_MAX_CPUS / 64];
 	uint32_t cpu;
 	int err;
 
+	(void)truncate;
+	if (!n)
+		return -EINVAL;
+	/* the first line alone; an empty one means no CPU */
+	n = text_find(text, n, 0);
+	n = text_find(text, n, '\n');
 	memset(mask, 0, sizeof(mask));
 	err = parse(text, n, mask);
 	if (err)
@@ -85,7 +113,8 @@ static int tracing_cpumask_store(const struct tree_at *at, const char *text, siz
 
 /* clang-format off */
 static const struct tree_row rows[] = {
-	{"tracing_cpumask", 0644, .show = tracing_cpumask_show, .word = tracing_cpumask_store,
+	{"tracing_cpumask", 0644, .nul = TREE_NUL_STAYS, .show = tracing_cpumask_show,
+	 .store = tracing_cpumask_store,
 	 .help = "the CPUs on which records are made, hexadecimal"},
 };
 /* clang-format on */

@@ -148,17 +148,29 @@ static int event_filter_file_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-static int event_filter_file_store(const struct tree_at *at, const char *text, size_t n)
+/* As in the kernel, a page of text is too long and changes nothing. Blanks around it go. */
+static int take_filter(const char *text, size_t n, struct word *w)
+{
+	*w = word_strip((struct word){text, n});
+	return n > FILTER_MAX_TEXT ? -EINVAL : 0;
+}
+
+static int event_filter_file_store(const struct tree_at *at, const char *text, size_t n,
+				   int truncate)
 {
 	struct event_file *f = event_file_get(at->object, at->tr);
 	struct parse_error error;
-	int err;
+	struct word w;
+	int err = take_filter(text, n, &w);
 
+	(void)truncate;
 	if (!f)
 		return -ENOMEM;
-	err = event_filter_set(f, text, n, &error);
+	if (err)
+		return err;
+	err = event_filter_set(f, w.at, w.n, &error);
 	if (err && err != -ENOMEM)
-		log_error(text, n, &error);
+		log_error(w.at, w.n, &error);
 	return err;
 }
 
@@ -172,14 +184,18 @@ static int system_filter_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-static int system_filter_store(const struct tree_at *at, const char *text, size_t n)
+static int system_filter_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	struct parse_error error;
-	int err;
+	struct word w;
+	int err = take_filter(text, n, &w);
 
-	err = event_filter_set_system(at->tr, system_of(at), text, n, &error);
+	(void)truncate;
+	if (err)
+		return err;
+	err = event_filter_set_system(at->tr, system_of(at), w.at, w.n, &error);
 	if (error.text)
-		log_error(text, n, &error);
+		log_error(w.at, w.n, &error);
 	return err;
 }
 
@@ -251,7 +267,7 @@ static int header_event_show(const struct tree_at *at, struct seq_buf *s)
 #define ENABLE_ROW(what)                                                                           \
 	ROW("enable", 0644, .type = TREE_BOOL, .show = what##_enable_show, .set = what##_enable_set)
 #define FILTER_ROW                                                                                 \
-	ROW("filter", 0644, .show = event_filter_file_show, .word = event_filter_file_store)
+	ROW("filter", 0644, .show = event_filter_file_show, .store = event_filter_file_store)
 #define TRIGGER_ROW ROW("trigger", 0644, .show = trigger_file_show, .store = trigger_file_store)
 
 static const struct tree_row root_rows[] = {
@@ -263,7 +279,7 @@ static const struct tree_row root_rows[] = {
 
 static const struct tree_row system_rows[] = {
 	ENABLE_ROW(mixed),
-	ROW("filter", 0644, .show = system_filter_show, .word = system_filter_store),
+	ROW("filter", 0644, .show = system_filter_show, .store = system_filter_store),
 	{NULL},
 };
 

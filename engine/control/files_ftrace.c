@@ -128,7 +128,7 @@ static uint64_t max_graph_depth_get(const struct tree_at *at)
 static int max_graph_depth_set(const struct tree_at *at, uint64_t v)
 {
 	(void)at;
-	graph_max_depth = (uint32_t)(v < UINT32_MAX ? v : UINT32_MAX);
+	graph_max_depth = (uint32_t)v; /* cut, as in the kernel */
 	return ftrace_graph_update();
 }
 

@@ -470,5 +470,25 @@ def test_error_log(w):
                 door.end()
 
 
+def test_long_filter(w):
+    """A page of text is too long for a filter, blanks included, and the filter stays (6.18)."""
+    w.compile("writes", PROGRAM, INCLUDE)
+    with mounted(w) as m:
+        door = Mount(w, m)
+        door.begin()
+        try:
+            event, system = "events/sched/sched_switch/filter", "events/sched/filter"
+            for name, n, right in ((event, 4095, "4095"), (event, 4096, "EINVAL"), (event, 5000, "EINVAL"),
+                                   (system, 4095, "4095"), (system, 4096, "EINVAL"), (system, 5000, "EINVAL")):
+                for text in b"prev_pid == 1", b"prev_pid == 1" + b" || prev_pid == 2" * 239:
+                    assert door.write(event, "W", b"prev_pid == 7") == "13"
+                    got = door.write(name, "W", text.ljust(n))
+                    assert got == right, (name, n, text[:20], got)
+                    then = text.decode().strip() if right == str(n) else "prev_pid == 7"
+                    assert door.read(event)[0] == then + "\n", (name, n, door.read(event)[0][:40])
+        finally:
+            door.end()
+
+
 if __name__ == "__main__":
     main(globals())

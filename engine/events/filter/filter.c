@@ -19,7 +19,6 @@
 #include "engine/events/filter/filter_impl.h"
 #include "engine/events/probe/probe_event.h"
 
-#define MAX_TEXT  4095u
 #define MAX_DEPTH 64u
 #define NONE	  UINT32_MAX
 
@@ -569,7 +568,7 @@ int filter_compile(const struct event *e, const char *text, size_t n, struct eve
 	int err;
 
 	*error = (struct parse_error){0};
-	if (!n || n > MAX_TEXT)
+	if (!n || n > FILTER_MAX_TEXT)
 		return -EINVAL;
 	/* a term has at least four characters, and an operator two */
 	p.max = (uint32_t)n + 2 < FILTER_MAX_PREDS ? (uint32_t)n + 2 : FILTER_MAX_PREDS;

@@ -11,6 +11,8 @@
 
 struct event_filter;
 
+#define FILTER_MAX_TEXT 4095u /* bytes, as in the kernel: a page */
+
 /* The error in a command, and its position. */
 struct parse_error {
 	const char *text;  /* the kernel's text; NULL: the kernel has none */

@@ -130,9 +130,9 @@ static int parse_count(struct line *l, const char *text, size_t n)
 {
 	uint64_t v;
 
-	if (!n || l->remove)
+	if (l->remove)
 		return 0;
-	if (str_to_u64(text, n, &v) || text[n - 1] == '\n')
+	if (!n || str_to_u64(text, n, &v) || text[n - 1] == '\n')
 		return -EINVAL;
 	l->counted = 1;
 	l->count = v < (uint64_t)TRIGGER_UNLIMITED ? (int64_t)v : TRIGGER_UNLIMITED - 1;
@@ -199,7 +199,7 @@ static int parse_simple(struct line *l, struct trace_array *tr, const char *text
 	if (l->ops->targeted)
 		err = arg ? parse_target(l, tr, arg, args) : -EINVAL;
 	else if (arg)
-		err = parse_count(l, arg, word_bytes(arg, args, ':'));
+		err = args ? parse_count(l, arg, word_bytes(arg, args, ':')) : 0;
 	return err || l->remove ? err : parse_if(l, text, n);
 }
 
