@@ -16,6 +16,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/sort.h"
 #include "engine/core/hook.h"
+#include "engine/core/symbol_names.h"
 
 static const struct hook *hooks[4];
 static uint32_t nr_hooks;
@@ -77,18 +78,42 @@ int function_add(struct object *o, const struct area_function *found)
 	return 0;
 }
 
+#define MAX_NAMED 32u /* a name costs a look into the object's file */
+
+/* Name a function in vestige_status whose code is not the engine's any more. */
+static void report_changed(const struct object *o, uint32_t offset)
+{
+	struct symbol_name name = {.address = object_row(o)->bias + offset + 1};
+	struct seq_buf s;
+	char text[64];
+
+	symbol_names(&name, 1);
+	seq_init(&s, text, sizeof(text) - 1);
+	seq_puts(&s, name.start ? name.name : o->name);
+	if (!name.start) {
+		seq_puts(&s, "+0x");
+		seq_putx(&s, offset);
+	}
+	text[s.len] = 0;
+	area_status("a debugger or another tool has changed its first bytes, so it is not switched",
+		    text, 0);
+}
+
 void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, uint32_t nop_bytes)
 {
 	struct area_table *t = &area->tables[AREA_REFUSED];
 	struct area_refused *r;
-	uint32_t i;
+	uint32_t i, nr = 0;
 
 	/* a refusal is tried again at each switch, but reported once */
 	for (i = 0; why == AREA_REFUSED_CHANGED && i < t->count; i++) {
 		r = area_entry(AREA_REFUSED, i);
 		if (r->object == o->index && r->offset == offset && r->reason == (uint32_t)why)
 			return;
+		nr += r->reason == (uint32_t)why;
 	}
+	if (why == AREA_REFUSED_CHANGED && nr < MAX_NAMED)
+		report_changed(o, offset);
 	object_row(o)->nr_refused++;
 	if (area_reserve(AREA_REFUSED, t->count + 1))
 		return;

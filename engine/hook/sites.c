@@ -478,6 +478,58 @@ int sites_prepare(struct object *o, struct redirect *redirects)
 }
 
 /*
+ * A uprobe of the kernel, when it is removed, puts back the byte that the object's file has at a
+ * site's beginning: the NOP's first byte, with the engine's bytes behind it. That is the engine's
+ * site, and one store makes it whole. The other bytes stay, so a thread that has executed the NOP
+ * goes on as before.
+ */
+struct mending {
+	int writes; /* 0: only count */
+	uint32_t nr;
+};
+
+static void mend_one(const struct object *o, uint32_t i, const struct site *site,
+		     const struct forms *forms, void *arg)
+{
+	const struct area_function *f = area_function(object_row(o)->first_function + i);
+	struct mending *m = arg;
+	struct forms was;
+	int wraps;
+
+	(void)forms;
+	if (f->how != AREA_BY_NOPS || !arch_may_be_site(*site->at))
+		return;
+	for (wraps = 0; wraps < 2; wraps++) {
+		const uint8_t *right;
+
+		make_forms_as(o->hook_data, i, site, f, wraps, &was);
+		right = f->enabled ? was.on : was.off;
+		if (*site->at == *right || memcmp(site->at + 1, right + 1, site->bytes - 1))
+			continue;
+		m->nr++;
+		if (m->writes)
+			*(volatile uint8_t *)text_at(site->at) = *right;
+		return;
+	}
+}
+
+static int mend_all(struct object *o)
+{
+	const struct sites *s = o->hook_data;
+	struct mending m = {0};
+	int err;
+
+	sites_each(o, mend_one, &m);
+	err = m.nr ? text_open(s->lo, s->hi) : 0;
+	if (err || !m.nr)
+		return err;
+	m.writes = 1;
+	sites_each(o, mend_one, &m);
+	text_close(s->lo, s->hi);
+	return text_sync();
+}
+
+/*
  * Switch off the sites that could not be switched off before, if they have the engine's bytes
  * again. A passed-on site has the same bytes on and off; its slot makes the difference.
  */
@@ -578,7 +630,9 @@ int sites_arm(struct object *o, uint8_t *how, enum record_kind kind)
 
 	if (!s) /* the object has no sites, or none that can be reached */
 		return -(int)object_row(o)->errno_value;
-	err = take_all_back(o);
+	err = mend_all(o);
+	if (!err)
+		err = take_all_back(o);
 	if (!err)
 		err = sites_aim_by_c(o, how);
 	if (!err)
