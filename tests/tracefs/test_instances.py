@@ -31,6 +31,22 @@ def test_made_anew(w):
             assert area.request(w.areas, p.pid, 5, "instances/foo")[0] == 0
 
 
+def test_behind_a_close(w):
+    """What a close() of trace_pipe makes possible is possible at once: to remove the instance, and
+    to change the tracer."""
+    with steps(w) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        for i in range(200):
+            os.mkdir(f"{at}/instances/q")
+            for dir_ in f"{at}/instances/q", at:
+                fd = os.open(f"{dir_}/trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+                os.close(fd)
+                assert write(f"{dir_}/current_tracer", ("function", "nop")[i % 2]) == 0, (dir_, i)
+            fd = os.open(f"{at}/instances/q/trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+            os.close(fd)
+            os.rmdir(f"{at}/instances/q")
+
+
 def test_an_instance(w):
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"

@@ -29,8 +29,7 @@
 #include "tools/target/hist_file.h"
 
 #define MAX_WORD      4096u
-#define CLAIM_TRIES   20
-#define CLAIM_WAIT_MS 10
+#define CLOSE_WAIT_MS 10
 #define RAW_WAIT_MS   5
 
 /* Files whose O_TRUNC and writes have a special meaning; all others take writes as they come. */
@@ -101,12 +100,20 @@ static int fs_errno(const struct file *f, int err)
 	return err == -ESRCH && !f->first->ops->lives(f->first) ? -ENODEV : err;
 }
 
+bool file_close_comes(int err, int *tries)
+{
+	return err == -EBUSY && ++*tries < FILE_CLOSE_TRIES && !fuse_interrupted() &&
+	       !poll(NULL, 0, CLOSE_WAIT_MS);
+}
+
 static int send_write(struct file *f, const char *text, size_t n)
 {
 	const struct fuse_context *caller = fuse_get_context();
-	int tid = caller ? (int)caller->pid : 0;
-	int err = f->t->ops->write(f->t, f->path, text, n, f->clear, tid);
+	int tid = caller ? (int)caller->pid : 0, err, tries = 0;
 
+	do { /* a tracer is not changed while trace_pipe is open */
+		err = f->t->ops->write(f->t, f->path, text, n, f->clear, tid);
+	} while (!strcmp(f->path, "current_tracer") && file_close_comes(err, &tries));
 	f->clear = false;
 	return fs_errno(f, err);
 }
@@ -124,17 +131,13 @@ static int check_mode(const struct target_file *at, bool readable, bool writable
 	return 0;
 }
 
-/*
- * FUSE reports a last close after close() has returned, so an open right after it must wait for
- * that.
- */
 static int open_pipe(struct file *f)
 {
-	int err, tries = CLAIM_TRIES;
+	int err, tries = 0;
 
 	do {
 		err = f->t->ops->pipe_open(f->t, f->at.cpu, &f->pipe);
-	} while (err == -EBUSY && --tries && !fuse_interrupted() && !poll(NULL, 0, CLAIM_WAIT_MS));
+	} while (file_close_comes(err, &tries));
 	return fs_errno(f, err);
 }
 

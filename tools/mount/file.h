@@ -18,6 +18,14 @@ struct file;
  */
 int file_open(struct target *t, const char *path, int flags, struct file **out);
 
+/*
+ * FUSE reports a last close after close() has returned, so what is busy may be a file that was just
+ * closed. file_close_comes() - wait a little, FILE_CLOSE_TRIES times at most; *@tries: 0 at first.
+ * Return: whether to try again what has ended with @err.
+ */
+#define FILE_CLOSE_TRIES 20
+bool file_close_comes(int err, int *tries);
+
 enum file_how {
 	FILE_WAIT,     /* wait for data */
 	FILE_NONBLOCK, /* O_NONBLOCK is set now */

@@ -390,12 +390,14 @@ static int op_rmdir(const char *path)
 {
 	struct target *t;
 	const char *name;
-	int err;
+	int err, tries = 0;
 
 	t = resolve_instance(path, &name, &err);
 	if (!t)
 		return err;
-	err = t->ops->rmdir(t, name);
+	do {
+		err = t->ops->rmdir(t, name);
+	} while (file_close_comes(err, &tries));
 	target_put(t);
 	return err;
 }
