@@ -16,6 +16,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/code/elf_code.h"
+#include "tools/code/elf_frames.h"
 #include "tools/code/object_identity.h"
 
 /* A shorter gap is padding between functions and needs no name. */
@@ -265,6 +266,51 @@ static void keep_best(struct elf_code *code)
 	code->nr_symbols = kept;
 }
 
+/* Add the functions of @sec that only the unwinding table has. @named: the symbols before this. */
+static int add_frames(const struct object *o, struct elf_code *code, const struct elf_section *sec,
+		      size_t named)
+{
+	uint64_t end = sec->addr + sec->size, reach = sec->addr;
+	size_t i = LOWER_BOUND(k, 0, code->nr_frames, code->frames[k].addr < sec->addr);
+	size_t at = LOWER_BOUND(k, 0, named, code->symbols[k].addr < sec->addr);
+	char name[ELF_CODE_UNNAMED];
+
+	for (; i < code->nr_frames && code->frames[i].addr < end; i++) {
+		const struct elf_frame *f = &code->frames[i];
+		struct elf_symbol s = {.addr = f->addr, .size = f->size, .rank = 2, .type = 't'};
+
+		for (; at < named && code->symbols[at].addr <= f->addr; at++) {
+			const struct elf_symbol *with = &code->symbols[at];
+
+			if (with->addr == f->addr)
+				reach = f->addr + 1;
+			if (with->size <= end - with->addr && with->addr + with->size > reach)
+				reach = with->addr + with->size;
+		}
+		if (f->addr < reach)
+			continue;
+		if (elf_code_add(code, &s, elf_code_unnamed(name, o->path, f->addr)))
+			return fail(ENOMEM, "out of memory for the symbols of %s", o->path);
+	}
+	return 0;
+}
+
+/* Name the functions of a file that has not the names of all. */
+static int name_frames(const struct object *o, struct elf_code *code)
+{
+	size_t named = code->nr_symbols;
+	int err = 0;
+
+	/* sections that overlap are damage: each row is named once */
+	for (size_t i = 0; i < code->nr_sections && !err; i++)
+		if (strncmp(code->sections[i].name, ".plt", 4) &&
+		    code->nr_symbols - named < code->nr_frames)
+			err = add_frames(o, code, &code->sections[i], named);
+	if (code->nr_symbols > named)
+		keep_best(code);
+	return err;
+}
+
 /* Add the functions that the engine found and that have no symbol. */
 static int add_unnamed(const struct object *o, struct elf_code *code)
 {
@@ -395,7 +441,9 @@ static int load_object(const struct object *o, struct symbols *symbols,
 		}
 	}
 	keep_best(&code);
-	err = add_unnamed(o, &code);
+	err = name_frames(o, &code);
+	if (!err)
+		err = add_unnamed(o, &code);
 	if (err) {
 		elf_code_free(&code);
 		return err;

@@ -42,9 +42,9 @@ uint64_t object_space_base(const struct object_space *s, int n);
  * object_space_load() - read the symbols of every object and add them to @symbols.
  *
  * A file that is not the one that ran (another build-id, or inode or time) gives no names: its code
- * is then named `NAME:changed`. Functions that the engine found and that have no symbol are
- * `sub_OFFSET`. Code between symbols has the name of its section. Entries of the PLT are
- * `NAME@plt`.
+ * is then named `NAME:changed`. A function without a symbol is NAME+0xOFFSET, if the engine found
+ * it, or the unwinding table has it and no symbol table has all names. Code between all these has
+ * the name of its section. Entries of the PLT are `NAME@plt`.
  * @note: called with one line for each file that could not be used; may be NULL.
  * Return: 0 or -ENOMEM with fail() set. A file that cannot be read is no error.
  */

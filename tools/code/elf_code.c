@@ -24,6 +24,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/open_regular.h"
 #include "tools/code/debug_file.h"
+#include "tools/code/elf_frames.h"
 
 #define NAME_BLOCK 65536
 
@@ -435,6 +436,8 @@ int elf_code_load(const char *path, struct elf_code *c)
 		err = add_debug_files(c, e, path, &found);
 	if (!err && !found)
 		err = add_packed(c, e);
+	if (!err && !found)
+		err = elf_frames_read(e, &c->frames, &c->nr_frames);
 	if (!err && !own)
 		err = add_aliases(c);
 	if (!err && !found)
@@ -460,6 +463,7 @@ void elf_code_free(struct elf_code *c)
 	}
 	free(c->symbols);
 	free(c->sections);
+	free(c->frames);
 	memset(c, 0, sizeof(*c));
 }
 

@@ -36,6 +36,9 @@ struct elf_code {
 	size_t nr_symbols, room;
 	struct elf_section *sections; /* executable ones */
 	size_t nr_sections;
+	/* where functions begin, if no symbol table has all of their names; by address */
+	struct elf_frame *frames;
+	size_t nr_frames;
 	uint8_t build_id[64];
 	unsigned int build_id_bytes; /* 0 none */
 	uint64_t dev, ino;

@@ -101,7 +101,7 @@ static void names_are_those_of_nm(void **state)
 {
 	struct fake_meta m;
 	struct symbols *s;
-	char cmd[300], type, name[200];
+	char cmd[1200], type, name[200];
 	uint64_t base;
 	unsigned long addr;
 	unsigned int nr = 0;
@@ -167,10 +167,10 @@ static void stripped_functions_are_distinct(void **state)
 {
 	struct elf_code code = {0};
 	const struct symbol *sym;
-	uint64_t base, plain = 0, main_addr = 0;
+	uint64_t base, plain = 0, main_addr = 0, hidden = 0, clones = 0;
 	struct fake_meta m;
 	struct symbols *s;
-	char cmd[300], want[32];
+	char cmd[1200], want[32];
 
 	build("prog", "");
 	assert_int_equal(elf_code_load(fake_path("prog"), &code), 0);
@@ -179,6 +179,10 @@ static void stripped_functions_are_distinct(void **state)
 			plain = code.symbols[i].addr;
 		if (!strcmp(code.symbols[i].name, "main"))
 			main_addr = code.symbols[i].addr;
+		if (!strcmp(code.symbols[i].name, "hidden"))
+			hidden = code.symbols[i].addr;
+		if (!strcmp(code.symbols[i].name, "register_tm_clones"))
+			clones = code.symbols[i].addr;
 	}
 	elf_code_free(&code);
 	snprintf(cmd, sizeof(cmd), "strip -s %s", fake_path("prog"));
@@ -194,10 +198,62 @@ static void stripped_functions_are_distinct(void **state)
 	assert_true(sym->addr == base + plain);
 	sym = symbols_find(s, base + main_addr + 5);
 	assert_true(sym->addr == base + main_addr);
-	/* before both: the section, not the PLT's last stub */
-	assert_string_equal(
-		symbols_find(s, base + (plain < main_addr ? plain : main_addr) - 16)->name,
-		".text");
+	/* one that the engine has not found has a name of its own */
+	snprintf(want, sizeof(want), "prog+0x%llx", (unsigned long long)hidden);
+	assert_string_equal(symbols_find(s, base + hidden + 2)->name, want);
+	/* crtbegin.o's have no unwinding entry: the section, not the PLT's last stub */
+	assert_string_equal(symbols_find(s, base + clones + 2)->name, ".text");
+	symbols_free(s);
+}
+
+/* Functions that the engine has not found: stacks have addresses in them. */
+static void stripped_functions_begin_where_their_frames_do(void **state)
+{
+	static const char *const wanted[] = {"plain", "hidden", "main"};
+	struct elf_code code = {0};
+	struct fake_meta m;
+	struct symbols *s;
+	uint64_t base, addr[3] = {0};
+	char cmd[1200], want[40];
+
+	build("prog", "");
+	assert_int_equal(elf_code_load(fake_path("prog"), &code), 0);
+	assert_int_equal(code.nr_frames, 0);
+	for (size_t i = 0; i < code.nr_symbols; i++)
+		for (unsigned int k = 0; k < 3; k++)
+			if (!strcmp(code.symbols[i].name, wanted[k]))
+				addr[k] = code.symbols[i].addr;
+	elf_code_free(&code);
+	snprintf(cmd, sizeof(cmd), "strip -s %s", fake_path("prog"));
+	run(cmd);
+	describe(&m, "prog");
+	s = load(&m, &base);
+	for (unsigned int k = 0; k < 3; k++) {
+		const struct symbol *sym = symbols_find(s, base + addr[k] + 3);
+
+		assert_true(addr[k] != 0);
+		snprintf(want, sizeof(want), "prog+0x%llx", (unsigned long long)addr[k]);
+		assert_string_equal(sym->name, want);
+		assert_true(sym->addr == base + addr[k]);
+	}
+	assert_non_null(find_name(s, "puts@plt"));
+	/* crtbegin.o's functions have no entry, and nothing reaches into another object */
+	assert_non_null(find_name(s, ".text"));
+	assert_string_equal(symbols_find(s, base + 0x100000)->name, ".end");
+	symbols_free(s);
+	/* names of a debug file are enough */
+	build("prog", "-g");
+	snprintf(cmd, sizeof(cmd),
+		 "objcopy --only-keep-debug %s %s.debug && strip -s %s && "
+		 "objcopy --add-gnu-debuglink=%s.debug %s",
+		 fake_path("prog"), fake_path("prog"), fake_path("prog"), fake_path("prog"),
+		 fake_path("prog"));
+	run(cmd);
+	describe(&m, "prog");
+	s = load(&m, &base);
+	assert_non_null(find_name(s, "main"));
+	snprintf(want, sizeof(want), "prog+0x%llx", (unsigned long long)addr[0]);
+	assert_null(find_name(s, want));
 	symbols_free(s);
 }
 
@@ -359,13 +415,13 @@ static void libraries_have_their_name(void **state)
 }
 
 /* Bytes at random in an ELF file: the sanitizers watch. */
-static void damaged_files(void **state)
+static void damage(const char *flags)
 {
 	struct stat st;
 	char *bytes;
 	int fd;
 
-	build("prog", "");
+	build("prog", flags);
 	fd = open(fake_path("prog"), O_RDWR);
 	fstat(fd, &st);
 	bytes = malloc((size_t)st.st_size);
@@ -393,12 +449,19 @@ static void damaged_files(void **state)
 	free(bytes);
 }
 
+static void damaged_files(void **state)
+{
+	damage("");
+	damage("-s");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_those_of_nm),
 		cmocka_unit_test(code_between_symbols_has_a_name_of_its_own),
 		cmocka_unit_test(stripped_functions_are_distinct),
+		cmocka_unit_test(stripped_functions_begin_where_their_frames_do),
 		cmocka_unit_test(a_changed_file_gives_no_names),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(ranges_that_collide),
