@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -378,6 +379,33 @@ def test_live_example(w):
         finally:
             p.kill()
             p.communicate()
+
+
+def test_tree_that_the_loader_does_not_know(w):
+    """A tree of `make install` at another place (DESTDIR, an archive): the library of that tree is
+    loaded, unless another one is named."""
+    recorded(w)
+    with open(f"{BUILD}/meson-info/intro-buildoptions.json", encoding="utf-8") as f:
+        libdir = next(o["value"] for o in json.load(f) if o["name"] == "libdir")
+    files = {"bin": BIN, libdir: f"{BUILD}/libvestige-trace.so.1", "lib/python3/dist-packages": f"{BUILD}/vestige_trace.py"}
+    for folder, path in files.items():
+        os.makedirs(w.path("tree/" + folder), exist_ok=True)
+        shutil.copy(path, w.path("tree/" + folder))
+    with open(w.path("h.py"), "w", encoding="utf-8") as f:
+        f.write("""
+names = set()
+def uftrace_entry(ctx): names.add(ctx["name"])
+def uftrace_end(): print(sorted(names), [l.split()[-1] for l in open("/proc/self/maps") if "libvestige-trace" in l][0])
+""")
+    for more, status, wanted in (({}, 0, w.path(f"tree/{libdir}/libvestige-trace.so.1")), ({"VESTIGE_TRACE_LIBRARY": "/nowhere.so"}, 1, None),
+                                 ({"VESTIGE_TRACE_LIBRARY": f"{BUILD}/libvestige-trace.so.1"}, 0, f"{BUILD}/libvestige-trace.so.1")):
+        p = subprocess.run([w.path("tree/bin/vestige"), "script", "-i", "t.dat", "h.py"], cwd=w.dir, text=True, timeout=100,
+                           env=dict(python_env(w), **more), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert p.returncode == status, (more, p.returncode, p.stdout, p.stderr[-2000:])
+        if wanted:
+            assert "'leaf', 'leaps', 'main'" in p.stdout and os.path.samefile(p.stdout.split()[-1], wanted), p.stdout
+        else:
+            assert "nowhere.so" in p.stderr, p.stderr
 
 
 main(globals())

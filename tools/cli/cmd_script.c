@@ -18,9 +18,12 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/cli/view_flags.h"
+#include "tools/record/launch.h"
 
-#define MODULE "vestige_trace.py"
-#define FOLDER "lib/python3/dist-packages" /* below the prefix: pythondir of meson.build */
+#define MODULE	    "vestige_trace.py"
+#define LIBRARY	    "libvestige-trace.so.1" /* as the module names it */
+#define LIBRARY_ENV "VESTIGE_TRACE_LIBRARY"
+#define FOLDER	    "lib/python3/dist-packages" /* below the prefix: pythondir of meson.build */
 
 struct options {
 	int pid;
@@ -136,6 +139,17 @@ static int find_module(char *path, size_t room)
 	return fail(ENOENT, "there is no " MODULE ": install the package python3-vestige");
 }
 
+/* Name the library of this program's own tree, which the loader may not know. */
+static int name_library(void)
+{
+	const char *named = getenv(LIBRARY_ENV);
+	char path[PATH_MAX];
+
+	if ((named && *named) || launch_find_part(LIBRARY, path))
+		return 0;
+	return setenv(LIBRARY_ENV, path, 1) ? fail(ENOMEM, "out of memory") : 0;
+}
+
 static int execute(struct options *o, const char *input, int argc, char **argv)
 {
 	char module[2 * PATH_MAX], pid[16];
@@ -146,6 +160,8 @@ static int execute(struct options *o, const char *input, int argc, char **argv)
 		err = fail_errno(errno, "cannot open '%s'", argv[0]);
 	if (!err)
 		err = o->pid ? add(o, "pid", pid) : add(o, "input", input);
+	if (!err)
+		err = name_library();
 	if (!err)
 		err = add_word(o, strdup("--"));
 	for (int i = 0; i < argc && !err; i++)
