@@ -242,6 +242,19 @@ def test_disk_full(w):
     assert b"status 134" in p.stdout, p
 
 
+def test_full_disk_keeps_what_fits(w):
+    """The recorder gets many pages at once: those that fit are kept, with and without a limit."""
+    disk = w.path("disk")
+    os.mkdir(disk)
+    for flags in (), ("-m", "4096"):
+        for size in 400, 700, 1000:
+            p = own_mounts(f"mount -t tmpfs -o size={size}k none {disk} && cd {disk} && "
+                           f"{BIN} record -q -p function_graph {' '.join(flags)} -o t.dat {w.prog} calls 500000; ls; "
+                           f"for f in t.dat*; do {BIN} profile --json $f; done", env=w.env)
+            assert b"what is recorded so far is kept" in p.stderr, p
+            assert b'"name": "leaf"' in p.stdout, (flags, size, p)
+
+
 TWO = """
 #include <pthread.h>
 volatile long sum;

@@ -160,8 +160,14 @@ int spool_create(const char *path, const char *cmdline, uint64_t max_kb, struct 
 	return err;
 }
 
-static int put_chunk(struct spool_writer *w, uint32_t type, uint32_t member, const void *data,
-		     size_t bytes)
+/* Has the file no room for all of a write? A part of it may fit. */
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EFBIG;
+}
+
+static int write_chunk(struct spool_writer *w, uint32_t type, uint32_t member, const void *data,
+		       size_t bytes)
 {
 	struct spool_chunk c = {
 		.magic = SPOOL_CHUNK_MAGIC,
@@ -181,10 +187,17 @@ static int put_chunk(struct spool_writer *w, uint32_t type, uint32_t member, con
 		w->make_room(w->room_arg);
 		w->make_room = NULL;
 	}
-	if (err)
-		return refuse(w, err);
-	w->end += sizeof(c) + bytes;
-	return 0;
+	if (!err)
+		w->end += sizeof(c) + bytes;
+	return err;
+}
+
+static int put_chunk(struct spool_writer *w, uint32_t type, uint32_t member, const void *data,
+		     size_t bytes)
+{
+	int err = write_chunk(w, type, member, data, bytes);
+
+	return err ? refuse(w, err) : 0;
 }
 
 int spool_put_meta(struct spool_writer *w, uint32_t member, const struct meta *m)
@@ -228,11 +241,29 @@ static int lay_out(struct iovec *iov, struct slot_head *heads, uint32_t member,
 static int put_packed(struct spool_writer *w, uint32_t member, const struct spool_page *pages,
 		      unsigned int nr)
 {
-	size_t bytes = 0;
+	unsigned int most = nr;
 
-	for (unsigned int i = 0; i < nr; i++)
-		bytes += spool_pack(pages[i].page, member, pages[i].publish_seq, w->packed + bytes);
-	return put_chunk(w, SPOOL_PACKED, 0, w->packed, bytes);
+	/* on a full disk smaller and smaller chunks, until no page fits */
+	while (nr) {
+		unsigned int n = nr < most ? nr : most;
+		size_t bytes = 0;
+		int err;
+
+		for (unsigned int i = 0; i < n; i++)
+			bytes += spool_pack(pages[i].page, member, pages[i].publish_seq,
+					    w->packed + bytes);
+		err = write_chunk(w, SPOOL_PACKED, 0, w->packed, bytes);
+		if (err && (!is_full(err) || n == 1 || ftruncate(w->fd, (off_t)w->end)))
+			return refuse(w, err);
+		if (err) {
+			most = n / 2;
+			continue;
+		}
+		w->nr_pages += n;
+		pages += n;
+		nr -= n;
+	}
+	return 0;
 }
 
 static int set_used(struct spool_writer *w, const struct half *h)
@@ -278,6 +309,7 @@ static int put_limited(struct spool_writer *w, uint32_t member, unsigned int cpu
 	struct cpu_halves *c = &w->cpus[cpu];
 	struct slot_head heads[BATCH];
 	struct iovec iov[2 * BATCH];
+	unsigned int most = nr;
 	int err = 0;
 
 	while (nr && !err) {
@@ -288,14 +320,22 @@ static int put_limited(struct spool_writer *w, uint32_t member, unsigned int cpu
 		if (err)
 			break;
 		h = &c->half[c->current];
-		fit = w->half_slots - h->used < nr ? (unsigned int)(w->half_slots - h->used) : nr;
+		fit = nr < most ? nr : most;
+		if (w->half_slots - h->used < fit)
+			fit = (unsigned int)(w->half_slots - h->used);
 		err = write_iov(w, iov, lay_out(iov, heads, member, pages, fit),
 				h->offset + sizeof(struct spool_chunk) +
 					h->used * sizeof(struct spool_slot));
+		if (is_full(err) && fit > 1) {
+			most = fit / 2;
+			err = 0;
+			continue;
+		}
 		if (err)
 			break;
 		h->used += fit;
 		err = set_used(w, h);
+		w->nr_pages += fit;
 		pages += fit;
 		nr -= fit;
 	}
@@ -317,7 +357,6 @@ int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 			err = put_packed(w, member, pages, n);
 		if (err)
 			return err;
-		w->nr_pages += n;
 		pages += n;
 		nr -= n;
 	}

@@ -57,7 +57,7 @@ struct spool_page {
 
 /*
  * spool_put_pages() - write pages of one CPU of process @member.
- * Return: 0; -errno with fail() set: none of them is in the file.
+ * Return: 0; -errno with fail() set: those that fit on a full disk are in the file, else none.
  */
 int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 		    const struct spool_page *pages, unsigned int nr);

@@ -237,6 +237,58 @@ static void full_disk(void **state)
 	fake_free(f);
 }
 
+/* Records of a spool into which @room more bytes fit; its pages come @at_once in a call. */
+static uint64_t written_until_full(struct fake *f, uint64_t room, unsigned int at_once)
+{
+	struct spool_writer *w = begin(0);
+	struct meta *m = meta_of(f);
+	struct rlimit old, small;
+	struct reader *r;
+	struct stat st;
+	uint64_t lost, n, end;
+	int err = 0;
+
+	signal(SIGXFSZ, SIG_IGN);
+	spool_put_meta(w, 0, m);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = spool_bytes(w) + room;
+	setrlimit(RLIMIT_FSIZE, &small);
+	for (unsigned int p = 0; p < PAGES && !err; p += at_once)
+		err = put(w, f, 0, p, p + at_once);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(err, -EFBIG);
+	/* nothing incomplete is left behind the last chunk */
+	assert_int_equal(stat(fake_path("spool"), &st), 0);
+	assert_int_equal(st.st_size, spool_bytes(w));
+	end = spool_bytes(w);
+	spool_end(w, 1);
+	assert_int_equal(spool_bytes(w) - end,
+			 sizeof(struct spool_chunk) + sizeof(struct spool_end));
+	spool_close_writer(w);
+	assert_int_equal(reader_open(fake_path("spool"), &r), 0);
+	n = fake_read_all(r, &lost);
+	reader_close(r);
+	meta_free(m);
+	return n;
+}
+
+/* Of pages that are written in one call those are kept that fit. */
+static void full_disk_keeps_what_fits(void **state)
+{
+	struct fake *f = good();
+
+	for (uint64_t room = 4000; room < 24000; room += 1500) {
+		uint64_t one = written_until_full(f, room, 1);
+		uint64_t all = written_until_full(f, room, PAGES);
+
+		/* a chunk of several pages needs fewer bytes than several chunks */
+		assert_true(one >= CALLS && all >= one && all <= one + 2ull * CALLS);
+		assert_int_equal(all % CALLS, 0);
+	}
+	fake_free(f);
+}
+
 /*
  * With a limit pages are written from a mapping: when its file shrinks, nothing of them is there,
  * and there is no signal.
@@ -604,6 +656,7 @@ int main(void)
 		cmocka_unit_test(a_stack_needs_one_reader),
 		cmocka_unit_test(limit_keeps_the_newest_halves),
 		cmocka_unit_test(full_disk),
+		cmocka_unit_test(full_disk_keeps_what_fits),
 		cmocka_unit_test(mapping_that_shrinks),
 		cmocka_unit_test(packed_pages_come_back),
 		cmocka_unit_test(damaged_packed_pages),
