@@ -360,6 +360,18 @@ def test_profile_diff(w):
     assert re.search(r" 0 +-30  mid \(gone\)$", w.run("profile", "--diff", "new.dat", "none.dat").stdout.decode(), re.M)
     assert re.search(r"mid \(new\)$", w.run("profile", "--diff", "none.dat", "new.dat").stdout.decode(), re.M)
     w.run("record", "-q", "-o", "plain.dat", w.prog)
+    # threads have other numbers in each recording: they are paired by name
+    record(w, "threads", name="t1.dat")
+    record(w, "threads", name="t2.dat")
+    rows = json.loads(w.run("profile", "--json", "--by", "thread", "--diff", "t1.dat", "t2.dat").stdout)["threads"]
+    assert {r["comm"]: (r["calls"], r["old"]["calls"]) for r in rows} == {"alpha": (101, 101), "beta": (101, 101), "calls": (3, 3)}, rows
+    assert not any("tid" in r for r in rows), rows
+    text = w.run("profile", "--by", "thread", "--diff", "t1.dat", "t2.dat").stdout.decode()
+    assert sorted(line.split()[-1] for line in text.splitlines()[1:]) == ["alpha", "beta", "calls"], text
+    text = w.run("profile", "--by", "thread", "--diff", "t1.dat", "new.dat").stdout.decode()
+    assert re.search(r" 0 +-101  alpha \(gone\)$", text, re.M) and re.search(r" 93 +\+90  calls$", text, re.M), text
+    text = w.run("profile", "--threads", "--diff", "t1.dat", "t2.dat").stdout.decode()
+    assert re.search(r" 100 +\+0  beta leaf$", text, re.M), text
     assert b"plain.dat" in w.run("profile", "--diff", "plain.dat", "new.dat", status=1).stderr
 
 

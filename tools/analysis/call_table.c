@@ -210,6 +210,8 @@ static int by_name(const struct call_row *x, const struct call_row *y)
 
 	if (!order)
 		order = compare_texts(x->module, y->module);
+	if (!order)
+		order = compare_texts(x->comm, y->comm);
 	if (!order && x->tid != y->tid)
 		order = x->tid < y->tid ? -1 : 1;
 	if (!order && !x->name && !y->name && x->ip != y->ip)
@@ -299,6 +301,17 @@ void call_table_join(struct call_table *table)
 		to->p50 = to->p90 = to->p99 = 0;
 	}
 	table->nr = nr;
+}
+
+void call_table_name_threads(struct call_table *table, const struct tasks *tasks)
+{
+	for (size_t i = 0; i < table->nr; i++) {
+		struct call_row *row = &table->rows[i];
+
+		if (row->tid)
+			row->comm = tasks_comm(tasks, row->tid);
+		row->tid = 0;
+	}
 }
 
 const struct call_row *call_table_find(const struct call_table *table, const struct call_row *row)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "tools/analysis/call_tree.h"
+#include "tools/reader/tasks.h"
 
 enum call_table_by { TABLE_BY_FUNCTION, TABLE_BY_THREAD, TABLE_BY_OBJECT };
 
@@ -15,6 +16,7 @@ struct call_row {
 	const char *module; /* TABLE_BY_FUNCTION: NULL the main program */
 	uint64_t ip;	    /* TABLE_BY_FUNCTION */
 	int32_t tid;	    /* TABLE_BY_THREAD, and with @by_thread; else 0 */
+	const char *comm;   /* of all threads of this name, in place of tid; else NULL */
 	uint64_t calls;
 	/*
 	 * Time of the calls with the calls beneath them. Recursive calls count once. For a thread:
@@ -69,6 +71,12 @@ void call_table_sort(struct call_table *table, const enum call_sort *keys, unsig
  * functions. It has no percentiles. The table is then sorted by SORT_NAME.
  */
 void call_table_join(struct call_table *table);
+
+/*
+ * call_table_name_threads() - in place of its thread each row gets the thread's name; for
+ * call_table_join(), which makes one row of the threads of one name.
+ */
+void call_table_name_threads(struct call_table *table, const struct tasks *tasks);
 
 /* The row of the same name, module and thread, NULL none. @table sorted by SORT_NAME alone. */
 const struct call_row *call_table_find(const struct call_table *table, const struct call_row *row);

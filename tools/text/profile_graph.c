@@ -56,13 +56,13 @@ static const char *row_kind(const struct profile_options *opt)
 
 static void put_row_name(const struct printing *p, const struct call_row *row)
 {
-	const char *comm;
+	bool more = p->opt->by != TABLE_BY_THREAD;
 
-	if (row->tid) {
-		comm = tasks_comm(p->c->v->r->tasks, row->tid);
-		out_printf(p->o, p->opt->by == TABLE_BY_THREAD ? "%s-%d" : "%s-%d ", comm,
+	if (row->comm)
+		out_printf(p->o, more ? "%s " : "%s", row->comm);
+	else if (row->tid)
+		out_printf(p->o, more ? "%s-%d " : "%s-%d", tasks_comm(p->c->v->r->tasks, row->tid),
 			   row->tid);
-	}
 	if (p->opt->by == TABLE_BY_FUNCTION && !row->name)
 		out_printf(p->o, "0x%08" PRIx64, row->ip);
 	else if (p->opt->by == TABLE_BY_OBJECT && !row->name)
@@ -266,9 +266,11 @@ static void put_json_row(const struct printing *p, const struct call_row *row)
 	struct out *o = p->o;
 
 	out_text(o, "{");
-	if (row->tid) {
-		out_printf(o, "\"tid\": %d, \"comm\": ", row->tid);
-		json_put(o, tasks_comm(p->c->v->r->tasks, row->tid));
+	if (row->tid)
+		out_printf(o, "\"tid\": %d, ", row->tid);
+	if (row->tid || row->comm) {
+		out_text(o, "\"comm\": ");
+		json_put(o, row->comm ? row->comm : tasks_comm(p->c->v->r->tasks, row->tid));
 		out_text(o, ", ");
 	}
 	if (p->opt->by != TABLE_BY_THREAD) {
@@ -354,7 +356,12 @@ static int count(struct counted *c, const struct profile_options *opt)
 		ret = view_run_tree(c->v, &c->tree);
 	if (!ret)
 		ret = call_table_make(&c->tree, opt->by, &c->table);
-	return ret;
+	if (ret || !opt->diff)
+		return ret;
+	/* numbers of threads say nothing of another recording */
+	call_table_name_threads(&c->table, c->v->r->tasks);
+	call_table_join(&c->table);
+	return 0;
 }
 
 /* Add to @c the rows that only @old has, with zeros, so that the table shows them. */
@@ -375,7 +382,7 @@ static int add_gone(struct counted *c, const struct counted *old)
 		if (call_table_find(&c->table, row))
 			continue;
 		rows[nr++] = (struct call_row){
-			.name = row->name, .module = row->module, .ip = row->ip, .tid = row->tid};
+			.name = row->name, .module = row->module, .ip = row->ip, .comm = row->comm};
 	}
 	c->table.nr = nr;
 	return 0;
@@ -401,6 +408,8 @@ static int by_change(const void *a, const void *b)
 		return cx > cy ? -1 : 1;
 	if (x->calls != y->calls)
 		return x->calls > y->calls ? -1 : 1;
+	if (x->comm && y->comm && strcmp(x->comm, y->comm))
+		return strcmp(x->comm, y->comm);
 	return strcmp(x->name ? x->name : "", y->name ? y->name : "");
 }
 
@@ -418,11 +427,7 @@ static int count_old(struct counted *old, const struct view *v, const struct pro
 	old->v->wish.from = v->range_from_start ? v->wish.from - v->first_ts : 0;
 	old->v->wish.to = v->range_to_start ? v->wish.to - v->first_ts : 0;
 	ret = view_open_calls(old->v);
-	if (!ret)
-		ret = count(old, opt);
-	if (!ret)
-		call_table_join(&old->table);
-	return ret;
+	return ret ? ret : count(old, opt);
 }
 
 static int print(struct printing *p)
@@ -454,8 +459,6 @@ int profile_graph(struct view *v, const struct profile_options *opt)
 	if (opt->diff && opt->callers)
 		return fail(EINVAL, "--diff and --callers are for one at a time");
 	ret = count(&c, opt);
-	if (!ret && opt->diff)
-		call_table_join(&c.table);
 	if (!ret && opt->diff)
 		ret = count_old(&old, v, opt);
 	if (!ret && opt->diff)
