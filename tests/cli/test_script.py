@@ -285,6 +285,8 @@ def trace_end(): print("trace_end")
     assert err.count("\n") == 1 and "is not a Python script" in err, err
     with open(w.path("empty.py"), "w", encoding="utf-8") as f:
         f.write("x = 1\n")
+    text = w.run("script", "--help").stdout.decode()
+    assert "--time-range" in text and not re.search("demangle|srcline", text), text
     env = python_env(w)
     assert b"none of the hooks" in w.run("script", "-i", "t.dat", "empty.py", status=1, env=env).stderr
     # a BOM, a script that fails: its own frames alone; no stdout
@@ -379,6 +381,25 @@ def test_live_example(w):
         finally:
             p.kill()
             p.communicate()
+
+
+def test_recording_without_calls(w):
+    """Hooks of calls and a recording that has none: the line of replay. Another hook that got a
+    record is enough, and so is a recording whose calls the filters leave out."""
+    prog = w.compile("p", PROGRAM, "-g")
+    w.run("record", "-q", "-p", "function", "-e", "raw_syscalls", "-o", "f.dat", "--", prog)
+    recorded(w)
+    said = w.run("replay", "-i", "f.dat", status=1).stderr
+    with open(w.path("calls.py"), "w", encoding="utf-8") as f:
+        f.write("def uftrace_entry(ctx): print(ctx['name'])\ndef uftrace_end(): print('end')\n")
+    p = w.run("script", "-i", "f.dat", "calls.py", env=python_env(w), status=1)
+    assert said.count(b"\n") == 1 and b"no calls with entry and exit" in said and (p.stdout, p.stderr) == (b"end\n", said), (said, p)
+    p = w.run("script", "-i", "t.dat", "-F", "nothing", "calls.py", env=python_env(w))
+    assert (p.stdout, p.stderr) == (b"end\n", b""), p
+    with open(w.path("events.py"), "w", encoding="utf-8") as f:
+        f.write("def uftrace_exit(ctx): pass\ndef raw_syscalls__sys_enter(*args): print('event')\n")
+    p = w.run("script", "-i", "f.dat", "events.py", env=python_env(w))
+    assert b"event" in p.stdout and p.stderr == b"", p
 
 
 def test_tree_that_the_loader_does_not_know(w):

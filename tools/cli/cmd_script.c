@@ -226,6 +226,7 @@ const struct command command_script = {
 		"See\n"
 		"vestige-script(1).\n",
 	.flags = (const struct flag *const[]){flags, view_flags, NULL},
+	.refused = (const char *const[]){"demangle", "no-demangle", "srcline", NULL},
 	.runs_program = true,
 	.run = run,
 };

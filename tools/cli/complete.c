@@ -61,6 +61,8 @@ static void put_flags(const struct completion *c)
 	size_t table;
 
 	while ((f = next_flag(c->command, f, &table))) {
+		if (options_refused(c->command, f))
+			continue;
 		/* if the flag has a name, its letter is not offered */
 		if (f->name)
 			snprintf(text, sizeof(text), "--%s", f->name);

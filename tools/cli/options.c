@@ -382,6 +382,14 @@ static int flag_text(const struct flag *f, char *out, size_t room)
 			f->name ? f->name : "", f->value ? " " : "", f->value ? f->value : "");
 }
 
+bool options_refused(const struct command *c, const struct flag *f)
+{
+	for (size_t i = 0; c->refused && c->refused[i]; i++)
+		if (f->name && !strcmp(f->name, c->refused[i]))
+			return true;
+	return false;
+}
+
 /* Print the usage line. It has each flag if all of them fit. */
 static void put_usage(const struct command *c)
 {
@@ -391,7 +399,7 @@ static void put_usage(const struct command *c)
 	const char *blank = c->words && *c->words ? " " : "";
 
 	for (size_t i = 0; (f = flag_at(c, i, &table)) && n < COLUMNS; i++) {
-		if (f == &help_flag)
+		if (f == &help_flag || options_refused(c, f))
 			continue;
 		if (f->letter)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, " [-%c", f->letter);
@@ -417,13 +425,15 @@ void options_help(const struct command *c)
 	for (size_t i = 0; (f = flag_at(c, i, &table)); i++) {
 		size_t n = (size_t)flag_text(f, text, sizeof(text));
 
-		if (n <= MAX_COLUMN && n > column)
+		if (n <= MAX_COLUMN && n > column && !options_refused(c, f))
 			column = n;
 	}
 	column += 4;
 	for (size_t i = 0; (f = flag_at(c, i, &table)); i++) {
 		size_t at = 2 + (size_t)flag_text(f, text, sizeof(text));
 
+		if (options_refused(c, f))
+			continue;
 		printf("  %s", text);
 		if (at + 2 > column) {
 			putchar('\n');

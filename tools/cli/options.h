@@ -55,10 +55,11 @@ struct command {
 	const char *what;     /* one line for `vestige --help` */
 	const char *help;     /* below the usage line; ends with a newline */
 	const struct flag *const *flags; /* tables of them, the last NULL; NULL: there are none */
-	const char *more;		 /* below the flags; NULL */
-	bool runs_program;		 /* the first word ends the flags */
-	bool keeps_dashes;		 /* a `--` in front of all words is kept as a word */
-	int usage_status;		 /* exit status of a wrong flag; 0: CMD_USAGE */
+	const char *const *refused; /* names of these that are not in the help, the last NULL */
+	const char *more;	    /* below the flags; NULL */
+	bool runs_program;	    /* the first word ends the flags */
+	bool keeps_dashes;	    /* a `--` in front of all words is kept as a word */
+	int usage_status;	    /* exit status of a wrong flag; 0: CMD_USAGE */
 	const struct command *const
 		*subs; /* commands named by the next word, NULL behind; NULL: none */
 	int (*run)(const struct command *c, int argc, char **argv);
@@ -97,6 +98,9 @@ int options_take_number(const struct parsing *p, const char *value, unsigned lon
 			unsigned long long most, const char *what, unsigned long long *n);
 int options_take_cpu(const struct parsing *p, const char *value, int *cpu);
 int options_take_offset(const struct parsing *p, const char *value, int64_t *offset);
+
+/* Does the command refuse this flag of its tables, so that its help has not got it? */
+bool options_refused(const struct command *c, const struct flag *f);
 
 /* Print usage, flags and the other paragraphs of the help on stdout. */
 void options_help(const struct command *c);

@@ -376,12 +376,20 @@ def _event(hooks, record):
         hooks.call("trace_unhandled", name, record, {**common, **fields}, {"sample": common})
 
 
-def _run(trace, hooks, is_live):
+def _has_calls(path):
+    """Whether a recording has calls with entry and exit, though filters may leave all of them
+    out."""
+    with open(path, kinds=ENTER) as trace:
+        return trace.info.tracer == "function_graph" or any(True for _ in trace)
+
+
+def _run(trace, hooks, path):
+    """path: of a recording, None: a running process"""
     hooks.call("trace_begin")
     hooks.call("uftrace_begin", {"record": False, "version": version(), "cmds": hooks.words})
-    status = 0
+    status = nr = 0
     try:
-        for record in trace:
+        for nr, record in enumerate(trace, 1):
             if record.kind == ENTER:
                 hooks.call("uftrace_entry", _call_context(record))
             elif record.kind == CALL:
@@ -390,11 +398,15 @@ def _run(trace, hooks, is_live):
                 _event(hooks, record)
     except KeyboardInterrupt:
         # of a running process it is the way to end
-        if not is_live:
+        if path:
             raise
         status = 130
     hooks.call("uftrace_end")
     hooks.call("trace_end")
+    if path and not nr and hooks.wants() & (ENTER | CALL) and not _has_calls(path):
+        print(f"vestige: '{path}' has no calls with entry and exit: record it with -p function_graph; `vestige report` shows "
+              "other records", file=sys.stderr)
+        status = 1
     lost = trace.info.lost
     if lost != 0:
         print(f"vestige: script: {'some' if lost is None else lost} records were lost: counts and times are too low", file=sys.stderr)
@@ -445,7 +457,7 @@ def _script(words):
     with (open(path, kinds=kinds, **filters) if path else live(int(pid), kinds=kinds, **filters)) as trace:
         if not path:
             signal.signal(signal.SIGTERM, _interrupt)
-        return _run(trace, hooks, not path)
+        return _run(trace, hooks, path)
 
 
 def _main():
