@@ -571,4 +571,18 @@ def test_many_execs(w):
             os.unlink(name)
 
 
+def test_small_stack(w):
+    """The tools need little of the stack: a service may have a small one."""
+    if is_sanitized():
+        raise Skip("sanitizers need more of the stack")
+    for kb in 100, 80:
+        for args in ("record", "-q", "-o", "s.dat", w.prog, "calls", "10"), \
+                    ("record", "-q", "-p", "function_graph", "-o", "s.dat", w.prog, "calls", "1000"), \
+                    ("record", "-q", "-m", "1000", "-o", "s.dat", w.prog, "calls", "10"), ("leaks", w.prog), ("report", "s.dat"):
+            p = subprocess.run(["sh", "-c", f'ulimit -s {kb}; exec "$0" "$@"', BIN, *args], cwd=w.dir, env=w.env, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, timeout=100, check=False)
+            assert p.returncode == 0, (kb, args, p.returncode, p.stderr)
+    assert b"leaf" in p.stdout, p
+
+
 main(globals())

@@ -19,7 +19,8 @@
 #include "tools/code/symbols.h"
 
 #define MAX_CPUS 8192u
-#define BATCH	 500u /* pages a call: two pieces each, below IOV_MAX */
+#define BATCH	 500u /* pages a call */
+#define AT_ONCE	 64u  /* pages a call with a limit: two pieces each, on the stack */
 
 /* One of the two regions of a CPU, when there is a limit. */
 struct half {
@@ -307,9 +308,9 @@ static int put_limited(struct spool_writer *w, uint32_t member, unsigned int cpu
 		       const struct spool_page *pages, unsigned int nr)
 {
 	struct cpu_halves *c = &w->cpus[cpu];
-	struct slot_head heads[BATCH];
-	struct iovec iov[2 * BATCH];
-	unsigned int most = nr;
+	struct slot_head heads[AT_ONCE];
+	struct iovec iov[2 * AT_ONCE];
+	unsigned int most = AT_ONCE;
 	int err = 0;
 
 	while (nr && !err) {

@@ -5,30 +5,38 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "tools/base/read_at.h"
 
 #define PART_BYTES 32768u
 
-int move_bytes(int from, uint64_t bytes, FILE *to, bool free)
+static int move_parts(int from, uint64_t bytes, FILE *to, bool frees, char *part)
 {
-	char part[PART_BYTES];
-
 	for (uint64_t done = 0; done < bytes;) {
-		size_t want = bytes - done < sizeof(part) ? (size_t)(bytes - done) : sizeof(part);
+		size_t want = bytes - done < PART_BYTES ? (size_t)(bytes - done) : PART_BYTES;
 		int err = read_at(from, part, want, done);
 
 		if (err)
 			return err == -ENODATA ? -EIO : err;
 		errno = 0;
-		if (fwrite(part, 1, want, to) != want || (free && fflush(to)))
+		if (fwrite(part, 1, want, to) != want || (frees && fflush(to)))
 			return errno ? -errno : -EIO;
-		if (free)
+		if (frees)
 			free_room(from, done, want);
 		done += want;
 	}
 	return 0;
+}
+
+int move_bytes(int from, uint64_t bytes, FILE *to, bool frees)
+{
+	char *part = malloc(PART_BYTES);
+	int err = part ? move_parts(from, bytes, to, frees, part) : -ENOMEM;
+
+	free(part);
+	return err;
 }
 
 bool free_room(int fd, uint64_t at, uint64_t bytes)

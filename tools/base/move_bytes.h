@@ -13,12 +13,12 @@
 /*
  * move_bytes() - append a file's first bytes to another file.
  * @from: an open file, readable. @bytes: how many. @to: the other one.
- * @free: @from is writable and is not needed again: its room on the disk is freed as it is copied.
+ * @frees: @from is writable and is not needed again: its room on the disk is freed as it is copied.
  * On a filesystem that cannot free a part of a file (move_bytes_frees()) the disk must have room
  * for both. Return: 0; -EIO: @from is shorter; -errno of a read or write. Then a part may have been
  * moved.
  */
-int move_bytes(int from, uint64_t bytes, FILE *to, bool free);
+int move_bytes(int from, uint64_t bytes, FILE *to, bool frees);
 
 /*
  * free_room() - free the room of a part of a file on the disk; its size stays, and the part reads

@@ -33,7 +33,7 @@ static void forget(void *arg)
 
 static int run(const struct command *c, int argc, char **argv)
 {
-	struct shown shown = {0};
+	static struct shown shown; /* large, and the stack may be small */
 	struct live live = {.shown = &shown};
 	const struct tui_live how = {again, forget, &live};
 	int status = shown_parse(&shown, NULL, c, argc, argv), ret = 0;

@@ -222,7 +222,7 @@ static int record_first(struct shown *shown, const struct command *c, char **pro
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct options opt = {0};
-	struct shown shown = {0};
+	static struct shown shown; /* large, and the stack may be small */
 	char **program = take_program(&argc, argv);
 	int status = shown_parse(&shown, &opt, c, argc, argv), ret = 0;
 

@@ -375,7 +375,7 @@ static void take_cpu(struct taking *t, uint32_t cpu)
 	struct cpu_in *in = &t->in[cpu];
 	struct sockaddr_storage from = {0};
 	socklen_t n = sizeof(from);
-	char bytes[READ_BYTES];
+	static char bytes[READ_BYTES]; /* the stack may be small */
 	ssize_t got;
 
 	if (t->init.tcp && !in->accepted) {
@@ -430,7 +430,7 @@ static void take_message(struct taking *t)
 /* Receive messages; in version 1: the bytes of the file. */
 static void take_control(struct taking *t)
 {
-	char bytes[READ_BYTES];
+	static char bytes[READ_BYTES]; /* the stack may be small */
 	uint32_t size = MSG_HEAD_BYTES;
 	ssize_t got;
 

@@ -173,13 +173,13 @@ static int send_cpu(struct net_sender *s, int file, const struct dat_stream *fro
 		    const struct net_watch *w, uint64_t *done, uint64_t total)
 {
 	int fd = net_connect_beside(s->fd, port), err = 0;
-	char part[PART_BYTES], end;
+	static char part[PART_BYTES]; /* the stack may be small */
+	char end;
 
 	if (fd < 0)
 		return fd;
 	for (uint64_t at = from->start; at < from->end && !err;) {
-		size_t want =
-			from->end - at < sizeof(part) ? (size_t)(from->end - at) : sizeof(part);
+		size_t want = from->end - at < PART_BYTES ? (size_t)(from->end - at) : PART_BYTES;
 
 		err = read_at(file, part, want, at) ?: net_write(fd, part, want, net_deadline());
 		at += want;

@@ -623,10 +623,7 @@ static int fly(struct flight *fl)
 	return err;
 }
 
-/*
- * Check now, not at the first trigger, that a file can be made. Return: 0 or -errno with fail()
- * set.
- */
+/* Check now, not at the first trigger, that a file can be made. Return: 0 or fail()'s -errno. */
 static int check_folder(const char *output)
 {
 	char folder[PATH_MAX];
@@ -644,7 +641,10 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 	bool started = false;
 	int err;
 
-	fl = (struct flight){.opt = *opt, .f = f, .program.dir.fd = -1};
+	/* a literal of this size would be on the stack, which may be small */
+	fl.opt = *opt;
+	fl.f = f;
+	fl.program.dir.fd = -1;
 	signals_ending(&ours);
 	for (unsigned int n = 0; n < f->nr_triggers; n++) {
 		parse(f->triggers[n], &fl.triggers[n]);

@@ -172,7 +172,7 @@ int kernel_meta_put_names(struct target *top, FILE *f)
 
 static int put_kallsyms(const char *path, FILE *f)
 {
-	char part[65536];
+	char part[4096];
 	FILE *from = fopen(path, "re");
 	long at = ftell(f);
 	uint64_t bytes = 0;

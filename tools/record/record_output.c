@@ -185,7 +185,7 @@ static int keep_native(const struct record_run *run)
 void record_kernel_symbols(struct symbols *s)
 {
 	FILE *f = fopen("/proc/kallsyms", "re"), *mem;
-	char part[65536], *text = NULL;
+	char part[4096], *text = NULL;
 	size_t bytes = 0, n;
 
 	if (!f)
@@ -373,8 +373,9 @@ static void convert_flags(const struct record_options *opt, char *to, size_t byt
 void record_output(struct record_run *run)
 {
 	const struct exporter *to = exporter_find(run->opt.file_version == 6 ? "dat6" : "dat");
-	char convert[5 * PATH_MAX], hint[6 * PATH_MAX], flags[64];
-	char words[2][SHELL_WORD_BYTES];
+	/* the stack may be small */
+	static char convert[5 * PATH_MAX], hint[6 * PATH_MAX], words[2][SHELL_WORD_BYTES];
+	char flags[64];
 	struct reader *r = NULL;
 	struct progress p;
 	int err;

@@ -46,7 +46,7 @@ static void put_number_at(struct splitter *s, uint64_t at, uint64_t v, unsigned 
 /* Copy @bytes of the input from offset @from. */
 static void copy(struct splitter *s, uint64_t from, uint64_t bytes)
 {
-	unsigned char text[65536];
+	static unsigned char text[65536]; /* the stack may be small */
 
 	for (uint64_t done = 0, n; done < bytes && !s->err; done += n) {
 		n = bytes - done < sizeof(text) ? bytes - done : sizeof(text);
