@@ -181,6 +181,10 @@ def test_refusals(w):
                        (("--cpu", "99"), b"99"), (("-O", "bogus"), b"bogus")):
         p = w.run("report", *args, "-i", names[0], status=1)
         assert said in p.stderr and p.stderr.count(b"\n") == 1, (args, p.stderr)
+    # a field that no event has; one that the other event has
+    p = w.run("report", "-F", "sched_switch: bogus == 1", "s390x-function-v7.dat", status=1)
+    assert b"'sched_switch: bogus == 1' matches nothing" in p.stderr and p.stdout.count(b"\n") <= 1, p
+    assert b"sched_wak" in w.run("report", "-F", "sched_.*: target_cpu >= 0", "s390x-function-v7.dat").stdout
     for args in (("--ts-offset", "1"), ("--ts2secs", "x"), ("--format", "x"), ("--format=trace", "-w"), ("--format=trace", "-i", names[1]),
                  ("--format=trace-cmd", "-O", "funcgraph-proc")):
         p = w.run("report", *args, names[0], status=2)

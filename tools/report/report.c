@@ -131,6 +131,28 @@ int report_check_time(const struct report_file *f, unsigned int cpu, uint64_t ts
 		    f->in->path, f->moved > 0 ? "beyond 64 bits" : "below 0");
 }
 
+/*
+ * Can no event pass @filter? libtraceevent makes FALSE of a comparison with a field that the event
+ * does not have.
+ */
+static bool passes_nothing(struct tep_handle *tep, struct tep_event_filter *filter)
+{
+	struct tep_event *ev;
+	bool found = false;
+
+	for (int k = 0; (ev = tep_get_event(tep, k)); k++) {
+		char *text = tep_filter_make_string(filter, ev->id);
+		bool is_false = text && !strcmp(text, "FALSE");
+		bool passes = text && *text && !is_false;
+
+		free(text);
+		if (passes)
+			return false;
+		found |= is_false;
+	}
+	return found;
+}
+
 static int add_filters(struct report *r, struct report_file *f)
 {
 	const struct report_options *o = r->o;
@@ -147,6 +169,12 @@ static int add_filters(struct report *r, struct report_file *f)
 		if (!f->filters[i])
 			return dat_no_memory(f->d);
 		err = tep_filter_add_filter_str(f->filters[i], o->filters[i].text);
+		if (!err && o->what == REPORT_RECORDS &&
+		    passes_nothing(line_tep(f->line), f->filters[i]))
+			return fail(EINVAL,
+				    "the filter '%s' matches nothing: no event that it names has "
+				    "such a field",
+				    o->filters[i].text);
 		if (!err)
 			continue;
 		tep_filter_strerror(f->filters[i], err, why, sizeof(why));
