@@ -43,6 +43,7 @@
 #include "engine/control/oops.h"
 #include "engine/control/tree.h"
 #include "engine/process/area.h"
+#include "engine/process/libc.h"
 #include "engine/core/function.h"
 #include "engine/core/interpose.h"
 #include "engine/core/sandbox.h"
@@ -489,6 +490,19 @@ static int agent_stop(void)
 	return 0;
 }
 
+/* The agent's stack. libc puts the thread-local variables of all objects into it. */
+static size_t stack_bytes(const pthread_attr_t *attr)
+{
+	static size_t (*least)(const pthread_attr_t *attr);
+	size_t n;
+
+	if (!least)
+		least = (size_t(*)(const pthread_attr_t *))libc_symbol("__pthread_get_minstack");
+	n = least ? least(attr) : 0;
+	/* in most programs they are few, and the mappings are as they always were */
+	return STACK_BYTES + (n > STACK_BYTES / 4 ? n : 0);
+}
+
 /*
  * Start the agent. A failure is a line in vestige_status; the process is then traced as it was set
  * up at the start, and the tools cannot control it.
@@ -519,7 +533,7 @@ static void agent_start(void)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	interpose_mute();
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setstacksize(&attr, stack_bytes(&attr));
 	state = RUNS;
 	naming = UNNAMED;
 	nr_filters = 0;

@@ -283,16 +283,33 @@ void thread_wait_end(pthread_t thread, uint32_t ms)
 		arch_syscall(SYS_futex, (long)word, FUTEX_WAIT, tid, (long)&limit, 0, 0);
 }
 
+typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int tryjoin_fn(pthread_t, void **);
+
+/*
+ * ThreadSanitizer's pthread_create() reports at the exit a thread that was not joined, and ends
+ * a child that makes a thread when there were two at its fork(). So in its programs a thread of the
+ * engine is made and joined by libc's own functions.
+ */
+void __tsan_init(void) __attribute__((weak, visibility("default")));
+
+static pthread_create_fn *libcs_create;
+static tryjoin_fn *libcs_tryjoin;
+
+int thread_has_sanitizer(void)
+{
+	return __tsan_init != NULL;
+}
+
 int thread_join(pthread_t thread)
 {
 	const int *word = (const int *)((const char *)thread + tid_offset);
 
 	if (!sys_is_forbidden())
-		return pthread_tryjoin_np(thread, NULL);
+		return (libcs_tryjoin ? libcs_tryjoin : pthread_tryjoin_np)(thread, NULL);
 	return !tid_offset || load_acquire(word) ? EBUSY : 0;
 }
 
-typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int thrd_create_fn(thrd_t *, thrd_start_t, void *);
 typedef int pthread_setname_fn(pthread_t, const char *);
 
@@ -309,6 +326,12 @@ int thread_create_untraced(pthread_t *thread, const pthread_attr_t *attr, void *
 {
 	pthread_create_fn *real = real_pthread_create();
 
+	if (thread_has_sanitizer() && !libcs_create) {
+		libcs_create = (pthread_create_fn *)libc_own("pthread_create");
+		libcs_tryjoin = (tryjoin_fn *)libc_own("pthread_tryjoin_np");
+	}
+	if (libcs_create && libcs_tryjoin)
+		real = libcs_create;
 	return real ? real(thread, attr, main, NULL) : EAGAIN;
 }
 

@@ -40,7 +40,16 @@ int thread_tid(pthread_t thread);
 /* The calling thread's id; call it before fork(). */
 int threads_before_fork(void);
 
-/* As pthread_create(), for a thread of the engine: neither traced nor counted. */
+/*
+ * Whether ThreadSanitizer is in the program. It does not know the engine's threads: they must call
+ * no code of the program's, which looks for the sanitizer's data of its thread.
+ */
+int thread_has_sanitizer(void);
+
+/*
+ * As pthread_create(), for a thread of the engine: neither traced nor counted, also not by
+ * ThreadSanitizer.
+ */
 int thread_create_untraced(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *));
 
 /* Wait for the end of a thread that has not been joined, at most @ms. Normal context. */

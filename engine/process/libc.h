@@ -36,6 +36,9 @@ void *libc_anywhere(const char *name);
  */
 void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi));
 
+/* libc's own function, without what a sanitizer puts in front of it; NULL: not found. */
+void *libc_own(const char *name);
+
 /* The bounds of the engine's own code. */
 void libc_own_text(uint64_t *lo, uint64_t *hi);
 

@@ -169,6 +169,13 @@ static void *find_in(const char *object_name, const char *name)
 	return (const char *)found >= __ehdr_start && (const char *)found < etext ? NULL : found;
 }
 
+void *libc_own(const char *name)
+{
+	void *found = find_in("libc.so.6", name);
+
+	return libc_owns(found) ? found : NULL;
+}
+
 /*
  * An object's name is copied, and the object is opened after dl_iterate_phdr(): this has a lock of
  * the loader's that dlopen() takes too, but after another one.

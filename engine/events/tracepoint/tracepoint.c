@@ -29,6 +29,8 @@
 #include "engine/process/heap.h"
 #include "engine/core/text_patch.h"
 #include "engine/core/text_probe.h"
+#include "engine/core/thread.h"
+#include "engine/process/area.h"
 #include "engine/events/tracepoint/tracepoint_api.h"
 
 /* Entries up to a NULL func; behind it the link of the list. */
@@ -181,6 +183,16 @@ static void take_out(struct point *p, uint32_t i)
 	memmove(&p->probes[i], &p->probes[i + 1], (p->nr - i) * sizeof(p->probes[0]));
 }
 
+/* The agent calls no code of a program that has ThreadSanitizer: see core/thread.h. */
+static int may_call(const struct tracepoint *tp)
+{
+	if (sys_rights != SYS_OURS || !thread_has_sanitizer())
+		return 1;
+	area_status("with ThreadSanitizer, regfunc() and unregfunc() are not called from outside",
+		    tp->name, -EOPNOTSUPP);
+	return 0;
+}
+
 int tracepoint_probe_add(struct tracepoint *tp, void *func, void *data, int prio,
 			 enum probe_whose whose, struct tracepoint_func *solo)
 {
@@ -198,6 +210,8 @@ int tracepoint_probe_add(struct tracepoint *tp, void *func, void *data, int prio
 	if (err)
 		return err;
 	if (!p->nr && tp->regfunc) {
+		if (!may_call(tp))
+			return -EOPNOTSUPP;
 		err = tp->regfunc();
 		if (err < 0)
 			return err;
@@ -216,7 +230,7 @@ int tracepoint_probe_add(struct tracepoint *tp, void *func, void *data, int prio
 	take_out(p, i);
 	p->nr_program -= whose == PROBE_PROGRAM;
 	publish(tp, p);
-	if (!p->nr && tp->unregfunc)
+	if (!p->nr && tp->unregfunc && may_call(tp))
 		tp->unregfunc();
 	return err;
 }
@@ -236,7 +250,7 @@ int tracepoint_probe_remove(struct tracepoint *tp, void *func, void *data)
 	/* switch the sites first: until the array is replaced, no site calls it */
 	if (!p->nr) {
 		switch_all(tp, 0);
-		if (tp->unregfunc)
+		if (tp->unregfunc && may_call(tp))
 			tp->unregfunc();
 	}
 	return publish(tp, p);
