@@ -84,12 +84,16 @@ static void fork_prepare(void)
 	forking.has_child = wants_area();
 	if (forking.has_child && area_before_fork(instance_area))
 		forking.has_child = 0;
+	if (forking.has_child)
+		ring_fork_begins();
 }
 
 static void fork_parent(void)
 {
-	if (forking.has_child)
+	if (forking.has_child) {
 		area_after_fork();
+		ring_fork_ends(0);
+	}
 	if (forking.has_heap)
 		heap_fork_parent();
 	tree_fork_end(forking.locked);
@@ -125,6 +129,7 @@ static void begin_anew(void)
 	on = ring_is_on(ring_top);
 	if (forking.interrupted == RING_SLOW_PATH) {
 		parent = area;
+		ring_fork_ends(1);
 		stay_untraced(parent, "a handler forked amid the engine: the child has no area", 0);
 		area_unmap(parent, 1);
 		return;
@@ -133,12 +138,14 @@ static void begin_anew(void)
 	if (err && all)
 		trace_arrays_fork(keep);
 	if (err) {
+		ring_fork_ends(1);
 		stay_untraced(parent, "a child of fork has no area: its calls are not recorded",
 			      err);
 		return;
 	}
 	ring = trace_array_ring(area);
 	ring_fork(&ring);
+	ring_fork_ends(0);
 	err = all ? trace_arrays_fork_all() : 0;
 	if (err) {
 		area_status("a child of fork does not have its parent's instances", NULL, err);
@@ -167,6 +174,8 @@ static void fork_child(void)
 	tree_fork_child(forking.locked);
 	if (!area)
 		return;
+	if (forking.has_child && (sys_is_forbidden() || !forking.has_heap))
+		ring_fork_ends(1);
 	if (sys_is_forbidden())
 		area = NULL;
 	else if (forking.locked == TREE_FORK_REFUSED || !forking.has_heap)

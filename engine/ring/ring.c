@@ -56,6 +56,39 @@ static struct ring_private {
 
 struct ring rings[RING_MAX];
 
+int ring_is_awake(void)
+{
+	return priv && load_relaxed(&priv->awake);
+}
+
+/*
+ * The calling thread is in fork(), and the child will have an area. The child's calls before that
+ * are libc's, in fork() itself: no losses, unless it then gets none.
+ */
+static __thread uint32_t in_fork __attribute__((tls_model("initial-exec")));
+static uint64_t nr_early; /* such calls, in the child */
+
+void ring_fork_begins(void)
+{
+	in_fork = 1;
+}
+
+void ring_fork_ends(int without_area)
+{
+	if (without_area && ring_top->area)
+		fetch_add(&ring_top->area->untraced_calls, nr_early);
+	in_fork = 0;
+	nr_early = 0;
+}
+
+static void count_untraced(struct ring *r)
+{
+	if (in_fork && !ring_is_awake())
+		nr_early++;
+	else if (r->area)
+		fetch_add(&r->area->untraced_calls, 1);
+}
+
 /* Keep what the child inherits: set_ftrace_pid, tracing_cpumask, the gate and the clock. */
 static void keep_lists(struct ring *r, const struct ring *to)
 {
@@ -77,11 +110,6 @@ static void keep_lists(struct ring *r, const struct ring *to)
 int ring_is_forks_child(void)
 {
 	return ring_ctl[0] != &ring_null_ctl && !ring_ctl[0]->tid;
-}
-
-int ring_is_awake(void)
-{
-	return priv && load_relaxed(&priv->awake);
 }
 
 void ring_fork(const struct ring *r)
@@ -274,8 +302,7 @@ struct ring_ctl *ring_ctl_attach(struct ring *r, const char *comm)
 	if (priv && load_relaxed(&priv->awake) && r->area && tid)
 		ctl = ctl_claim(tid);
 	if (!ctl) {
-		if (r->area)
-			fetch_add(&r->area->untraced_calls, 1);
+		count_untraced(r);
 		return NULL;
 	}
 	ctl_clear(ctl, r->index);
@@ -635,6 +662,5 @@ void ring_count_dropped(struct ring *r)
 
 void ring_count_untraced(void)
 {
-	if (ring_top->area)
-		fetch_add(&ring_top->area->untraced_calls, 1);
+	count_untraced(ring_top);
 }

@@ -193,6 +193,14 @@ void ring_use_stamps(struct ring *r, enum ring_stamps stamps);
 int ring_start(const struct ring *ring, ptrdiff_t rseq_offset);
 
 /*
+ * ring_fork_begins() - before a fork() whose child will have an area. ring_fork_ends() - in the
+ * parent, and in the child when it has the area, or @without_area: it gets none. In between the
+ * child's calls are not counted as lost. In the forking thread.
+ */
+void ring_fork_begins(void);
+void ring_fork_ends(int without_area);
+
+/*
  * ring_fork() - in a fork's child that has its own area: begin with an empty ring. @ring: the
  * top's. ring_fork_instance() - the same for an instance, before anything is recorded; @to: NULL:
  * the child does not have the instance.

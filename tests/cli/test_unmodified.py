@@ -534,6 +534,28 @@ def test_loads(w):
         assert len(re.findall(r"\bplugged\b", out)) >= 6 and len(re.findall(r"\bown\b", out)) >= 3, out
 
 
+FORKS = r"""
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	if (!fork())
+		return puts("child") < 0;
+	wait(NULL);
+	return 0;
+}
+"""
+
+
+def test_a_fork_is_no_loss(w):
+    """What libc calls in a child before the child has its area is not reported as lost."""
+    w.compile("forks", FORKS, PLAIN)
+    for tracer in "function", "function_graph":
+        p = w.run("record", "--unmodified", "-p", tracer, "-l", "*:mod:*", "-q", "./forks")
+        assert p.stdout == b"child\n" and p.stderr == b"", (tracer, p.stdout, p.stderr)
+
+
 SQL = """create table t(a integer primary key, b text);
 with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000) insert into t select x, hex(x * 37 % 100) from c;
 create index i on t(b); select count(*), sum(a), max(b) from t; select b, count(*) from t group by b order by 2 desc, 1 limit 5;
