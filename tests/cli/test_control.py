@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 
-from cli_test import BIN, LIBRARY, Beside, children_of, main, need, stop, until
+from cli_test import BIN, LIBRARY, Beside, children_of, main, need, root, stop, until
 
 SOURCE = os.environ["SOURCE_DIR"]
 
@@ -408,9 +408,41 @@ def test_exec_leaves_the_old_area(w):
 def test_a_process_that_is_not_traced(w):
     said(w.run("get", "-P", os.getpid(), "trace", status=1), "is not traced")
     os.mkdir(w.path("elsewhere"), 0o700)
+    # each command follows the folder that the process's environment names, unless that is a link
     with target(w, VESTIGE_DIR=w.path("elsewhere")) as p:
+        assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
+        os.rename(w.path("elsewhere"), w.path("moved"))
+        os.symlink(w.path("moved"), w.path("elsewhere"))
         said(w.run("get", "-P", p.pid, "trace", status=1), "has libvestige.so, but its area is not where this command looks")
     said(w.run("get", "-P", 4194304 + 1, "trace", status=1), "there is no process")
+
+
+def test_another_users_process(w):
+    """All commands of root's follow the folder of another user's process, from root's own folder
+    and from that one, and leave none of root's files there."""
+    root()
+    his = w.path("his_areas")
+    os.chmod(w.dir, 0o755)
+    os.chmod(w.prog, 0o755)
+    os.mkdir(his, 0o700)
+    os.chown(his, 65534, 65534)
+    with subprocess.Popen([w.prog, "cat"], env=dict(w.env, VESTIGE_DIR=his), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          cwd="/", user=65534, group=65534, extra_groups=[]) as p:
+        until(lambda: os.path.basename(os.readlink(f"/proc/{p.pid}/exe")) == os.path.basename(w.prog))
+        for folder in his, w.areas:
+            env = dict(w.env, VESTIGE_DIR=folder)
+            for words in (("attach",), ("start", "-p", "function", "-P"), ("start", "-P"), ("reset", "-P"),
+                          ("top", "-n", "1", "-d", "0.1", "-P"), ("stop", "-P"), ("reset", "-P"), ("detach",)):
+                said = w.run(*words, p.pid, env=env).stderr.decode()
+                assert "was loaded into" not in said, (folder, words, said)
+            command = subprocess.Popen([BIN, "stream", "-P", str(p.pid), "-p", "function"], env=env, stdout=subprocess.PIPE)
+            until(lambda: w.run("get", "-P", p.pid, "current_tracer", env=env).stdout == b"function\n")
+            command.send_signal(signal.SIGINT)
+            assert command.wait(60) in (0, -signal.SIGINT, 130), command.returncode
+            command.stdout.close()
+            names = os.listdir(his)
+            assert len(names) == 2 and all(n.startswith(f"{p.pid}.") for n in names), names
+        p.communicate()
 
 
 def has_library(pid):

@@ -266,7 +266,8 @@ static int add_pid(struct top *top, int pid)
 	snprintf(name, sizeof(name), "%d", pid);
 	t = target_get(name, NULL, &err);
 	if (!t && err == -ESRCH && !attach_process(pid, ATTACH_WAIT_S, &r)) {
-		note("the engine was loaded into process %d", pid);
+		if (!r.was_there)
+			note("the engine was loaded into process %d", pid);
 		t = target_get(name, NULL, &err);
 	}
 	return add_target(top, t, err);

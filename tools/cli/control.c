@@ -173,7 +173,8 @@ int control_open_attached(struct target **t, const struct control_which *w)
 	err = attach_process(w->pid, ATTACH_WAIT_S, &r);
 	if (err)
 		return err;
-	note("the engine was loaded into process %d", w->pid);
+	if (!r.was_there)
+		note("the engine was loaded into process %d", w->pid);
 	return control_open(t, w, true);
 }
 

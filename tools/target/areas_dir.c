@@ -138,7 +138,7 @@ static int open_folder(struct areas_dir *dir)
 	return dir->fd < 0 ? -errno : 0;
 }
 
-int areas_dir_open(struct areas_dir *dir)
+static int open_or_make(struct areas_dir *dir, bool root_may)
 {
 	int err = name_folder(dir, geteuid());
 
@@ -149,12 +149,22 @@ int areas_dir_open(struct areas_dir *dir)
 	err = open_folder(dir);
 	if (err)
 		return refuse_path(-err, dir->path);
-	err = check_folder(dir, geteuid(), false);
+	err = check_folder(dir, geteuid(), root_may);
 	if (!err)
 		err = try_room(dir);
 	if (err)
 		areas_dir_close(dir);
 	return err;
+}
+
+int areas_dir_open(struct areas_dir *dir)
+{
+	return open_or_make(dir, false);
+}
+
+int areas_dir_open_any(struct areas_dir *dir)
+{
+	return open_or_make(dir, true);
 }
 
 int areas_dir_find(struct areas_dir *dir, unsigned int uid)
@@ -172,15 +182,11 @@ int areas_dir_find(struct areas_dir *dir, unsigned int uid)
 	return err;
 }
 
-/*
- * The folder is the default one: VESTIGE_DIR in the process's environment is a path below its root.
- */
-int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid)
+/* Open the folder at dir->path, which belongs to @uid or to us alone. */
+static int open_of(struct areas_dir *dir, unsigned int uid)
 {
 	struct stat st;
 
-	*dir = (struct areas_dir){.fd = -1};
-	snprintf(dir->path, sizeof(dir->path), "/proc/%d/root%s%u", pid, AREA_DIR_PREFIX, uid);
 	if (open_folder(dir))
 		return -ENOENT;
 	if (fstat(dir->fd, &st) || (st.st_uid != uid && st.st_uid != geteuid()) ||
@@ -189,6 +195,23 @@ int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid)
 		return fail(EPERM, "%s is not its user's alone", dir->path);
 	}
 	return 0;
+}
+
+/* The default folder. */
+int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid)
+{
+	*dir = (struct areas_dir){.fd = -1};
+	snprintf(dir->path, sizeof(dir->path), "/proc/%d/root%s%u", pid, AREA_DIR_PREFIX, uid);
+	return open_of(dir, uid);
+}
+
+int areas_dir_at(struct areas_dir *dir, const char *path, unsigned int uid)
+{
+	*dir = (struct areas_dir){.fd = -1};
+	if (strlen(path) >= sizeof(dir->path))
+		return -ENOENT;
+	snprintf(dir->path, sizeof(dir->path), "%s", path);
+	return open_of(dir, uid);
 }
 
 void areas_dir_remove(int dirfd, const char *name, bool ended)

@@ -20,6 +20,9 @@ struct areas_dir {
  */
 int areas_dir_open(struct areas_dir *dir);
 
+/* areas_dir_open_any() - the same; for root, a folder that VESTIGE_DIR names may have any owner. */
+int areas_dir_open_any(struct areas_dir *dir);
+
 /*
  * areas_dir_find() - open the folder if it exists; it may be full. @uid: its owner; only root may
  * open another user's. For root, a folder that VESTIGE_DIR names may have any owner. Return: as
@@ -32,6 +35,12 @@ int areas_dir_find(struct areas_dir *dir, unsigned int uid);
  * areas_dir_find().
  */
 int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid);
+
+/*
+ * areas_dir_at() - the folder @path, if it is @uid's or ours alone and no link. Return: as
+ * areas_dir_find().
+ */
+int areas_dir_at(struct areas_dir *dir, const char *path, unsigned int uid);
 
 /* Remove an area, and its agent's socket if the process has @ended. A missing file is no error. */
 void areas_dir_remove(int dirfd, const char *name, bool ended);

@@ -48,14 +48,16 @@ struct borrowed {
 int borrowed_new(const char *command, struct borrowed **out)
 {
 	struct borrowed *b = calloc(1, sizeof(*b));
-	int err = b ? areas_dir_open(&b->dir) : fail(ENOMEM, "out of memory"), fd;
+	int err = b ? areas_dir_open_any(&b->dir) : fail(ENOMEM, "out of memory"), fd;
 
 	if (err) {
 		free(b);
 		return err;
 	}
 	snprintf(b->name, sizeof(b->name), "%s-%d" SUFFIX, command, (int)getpid());
-	fd = openat(b->dir.fd, b->name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* always a new file: in another user's folder, a name may be a link to a file of root's */
+	unlinkat(b->dir.fd, b->name, 0);
+	fd = openat(b->dir.fd, b->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || !(b->file = fdopen(fd, "w"))) {
 		err = fail_errno(errno, "cannot make %s/%s", b->dir.path, b->name);
 		if (fd >= 0)

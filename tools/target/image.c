@@ -28,6 +28,7 @@
 #include "tools/base/proc_pid.h"
 #include "tools/target/foreign.h"
 #include "tools/target/no_area.h"
+#include "tools/target/process_env.h"
 
 #define START_MS 6000 /* longer than the engine's start waits for its agent */
 
@@ -306,6 +307,29 @@ static int look_below(struct image *t, int pid)
 	return nr;
 }
 
+/* Look in the folder that its environment names, as seen from here; it may have another root. */
+static int look_in_its(struct image *t, int pid)
+{
+	char *dir = process_is_secure(pid) ? NULL : process_env(pid, "VESTIGE_DIR");
+	char path[PATH_MAX];
+	struct stat st;
+	int nr = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (!dir || *dir != '/' || stat(path, &st) ||
+	    snprintf(path, sizeof(path), "/proc/%d/root%s", pid, dir) >= (int)sizeof(path)) {
+		free(dir);
+		return 0;
+	}
+	if (!areas_dir_at(&t->dir, image_other_root(pid) ? path : dir, st.st_uid)) {
+		nr = (int)look(t, pid);
+		if (!nr)
+			areas_dir_close(&t->dir);
+	}
+	free(dir);
+	return nr;
+}
+
 /* The names of its area, from its process and instance. */
 static void name_area(struct image *t)
 {
@@ -356,6 +380,8 @@ int image_open(struct image *t, int pid)
 		nr = look_in(t, geteuid(), pid);
 	if (!nr && pid && image_other_root(pid))
 		nr = look_below(t, pid);
+	if (!nr && pid)
+		nr = look_in_its(t, pid);
 	if (nr >= 0 && !pid)
 		foreign_list(count_foreign, &foreign);
 	if (!nr && foreign.nr == 1)
