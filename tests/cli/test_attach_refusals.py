@@ -76,6 +76,22 @@ def as_nobody(w):
     return {"user": NOBODY, "group": NOBODY, "extra_groups": ()}
 
 
+def test_its_folder(w):
+    """With a folder that the engine would refuse, nothing is loaded, and a later attach works."""
+    root()
+    w.compile("does", WAITS)
+    os.mkdir(w.path("open"), 0o755)
+    with Program(w, env=dict(w.env, VESTIGE_DIR=w.path("open"))) as p:
+        refused(w, p.pid, f"its VESTIGE_DIR {w.path('open')} is open to others: chmod 700", "Operation not permitted")
+        os.chown(w.path("open"), 12345, -1)
+        os.chmod(w.path("open"), 0o700)
+        refused(w, p.pid, "is user 12345's, and the process user 0's", "Operation not permitted")
+        os.chown(w.path("open"), 0, -1)
+        w.run("attach", p.pid)
+        assert has_engine(p.pid)
+        ends(p)
+
+
 def test_states(w):
     """Stopped, traced, a zombie, a thread of the kernel."""
     need("strace")

@@ -23,6 +23,7 @@
 #include "tools/base/proc_pid.h"
 #include "tools/base/time_ns.h"
 #include "tools/target/image.h"
+#include "tools/target/no_area.h"
 #include "tools/target/process_env.h"
 
 #define FINISH_MS 10000 /* until dlopen() comes back */
@@ -566,6 +567,8 @@ static int attach_program(struct attach *a)
 	err = attach_check(a->pid, &a->result->was_there, &filtered);
 	if (!err)
 		err = use_its_folder(a->pid);
+	if (!err && !a->result->was_there)
+		err = no_area_to_come(a->pid);
 	if (!err && !a->result->was_there)
 		err = load(a, filtered);
 	if (a->points)

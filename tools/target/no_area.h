@@ -10,4 +10,10 @@
  */
 int no_area(int pid);
 
+/*
+ * no_area_to_come() - whether an engine that is loaded into process @pid would refuse the folder of
+ * its area. It would stay there and start at no later attach. Return: as no_area().
+ */
+int no_area_to_come(int pid);
+
 #endif
