@@ -4,11 +4,10 @@
 against what stock trace-cmd reads and extracts."""
 import os
 import re
-import signal
 import time
 
 import cli_test
-from cli_test import LIBRARY, Beside, main, need, spinning
+from cli_test import LIBRARY, Beside, kill_and_wait, main, need, spinning
 from test_kernel import instance, read, settings, trace_cmd, write
 
 
@@ -103,7 +102,7 @@ def test_snapshot_in_a_child(w):
                 # the kernel's snapshot has the event that fires the trigger, too
                 assert held == ["before", "works"] and live == ["after"], (session, held, live)
             finally:
-                os.kill(child, signal.SIGKILL)
+                kill_and_wait(child)
         w.run("clean")
 
 
