@@ -104,6 +104,8 @@ class Storm:
         if f"/options/{name}" in path:
             name = "overwrite"
         text = rng.choice(self.texts.get(name) or [b"0", b"1", b"x"])
+        if name == "vestige_attached":
+            text = b"1"     # 0 removes all instances, and the counted one is looked at in the end
         if rng.random() < 0.2:  # texts that no user would write
             text = bytearray(text or b"x")
             for _ in range(rng.randrange(1, 4)):
