@@ -231,19 +231,22 @@ static int make(struct server *s)
 	s->to = o->log ? fopen(o->log, "ae") : stdout;
 	if (!s->to)
 		return fail_errno(errno, "-l %s", o->log);
+	if (pipe2(s->lines, O_CLOEXEC | O_NONBLOCK))
+		return fail_errno(errno, "cannot make a pipe");
+	/* before the line below: a signal that comes just behind it ends this as any other */
+	signals_ending(&block);
+	sigaddset(&block, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &block, NULL);
+	s->signals = signalfd(-1, &block, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (s->signals < 0)
+		return fail_errno(errno, "cannot read signals");
 	getsockname(s->fd, (struct sockaddr *)&at, &n);
 	fprintf(s->to, "listening at %s\n",
 		net_name((struct sockaddr *)&at, n, name, sizeof(name)));
 	fflush(s->to);
 	if (o->daemon && daemon(1, 0))
 		return fail_errno(errno, "cannot go into the background");
-	if (pipe2(s->lines, O_CLOEXEC | O_NONBLOCK))
-		return fail_errno(errno, "cannot make a pipe");
-	signals_ending(&block);
-	sigaddset(&block, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &block, NULL);
-	s->signals = signalfd(-1, &block, SFD_NONBLOCK | SFD_CLOEXEC);
-	return s->signals < 0 ? fail_errno(errno, "cannot read signals") : 0;
+	return 0;
 }
 
 int listen_run(const struct listen_options *o)
