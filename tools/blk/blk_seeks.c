@@ -49,10 +49,9 @@ int blk_seeks_add(struct blk_seeks *s, uint64_t sector, uint64_t sector_end, boo
 {
 	int64_t begin = (int64_t)sector, end = (int64_t)sector_end, distance;
 
-	if (absolute || begin > s->last_end)
-		distance = begin - s->last_end;
-	else
-		distance = begin - s->last_begin;
+	/* without signs: a hostile file has any sector */
+	distance = (int64_t)(sector - (uint64_t)(absolute || begin > s->last_end ? s->last_end
+										 : s->last_begin));
 	/* overlapping requests need no seek */
 	if (!absolute && ((s->last_begin <= begin && begin <= s->last_end) ||
 			  (s->last_begin <= end && end <= s->last_end)))
@@ -60,7 +59,7 @@ int blk_seeks_add(struct blk_seeks *s, uint64_t sector, uint64_t sector_end, boo
 	s->last_begin = begin;
 	s->last_end = end;
 	if (distance < 0)
-		distance = -distance;
+		distance = distance == INT64_MIN ? INT64_MAX : -distance;
 	s->n++;
 	s->sectors += (double)distance;
 	return insert(s, distance);
