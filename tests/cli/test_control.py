@@ -438,7 +438,7 @@ def test_another_users_process(w):
             command = subprocess.Popen([BIN, "stream", "-P", str(p.pid), "-p", "function"], env=env, stdout=subprocess.PIPE)
             until(lambda: w.run("get", "-P", p.pid, "current_tracer", env=env).stdout == b"function\n")
             command.send_signal(signal.SIGINT)
-            assert command.wait(60) in (0, -signal.SIGINT, 130), command.returncode
+            assert command.wait(60) == 0, command.returncode
             command.stdout.close()
             names = os.listdir(his)
             assert len(names) == 2 and all(n.startswith(f"{p.pid}.") for n in names), names

@@ -207,6 +207,8 @@ static int run(const struct command *c, int argc, char **argv)
 	if (st.s.which.kernel && !st.s.nr)
 		return options_wrong(c, "-k: say what with -e or -p");
 	sigprocmask(SIG_SETMASK, NULL, &st.mask);
+	/* from here on there are settings to restore */
+	follow_pipe_catch();
 	err = stream(&t, argv);
 	target_put(t);
 	put_back();

@@ -27,6 +27,11 @@ int follow_pipe_signal(void)
 	return ended;
 }
 
+void follow_pipe_catch(void)
+{
+	signals_on_ending(end);
+}
+
 int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
@@ -45,7 +50,7 @@ int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void))
 		return err;
 	}
 	is_over = over;
-	signals_on_ending(end);
+	follow_pipe_catch();
 	/* if the reader of stdout goes away, return as usual: the caller must restore settings */
 	sigaction(SIGPIPE, &ignore, &before);
 	while (!o.err) {

@@ -15,6 +15,12 @@
  */
 int follow_pipe(struct target *t, unsigned int cpu, bool (*over)(void));
 
+/*
+ * follow_pipe_catch() - from now on the signals that end follow_pipe() do not end the process: one
+ * that comes before follow_pipe() ends that at once. For a caller that has settings to restore.
+ */
+void follow_pipe_catch(void);
+
 /* The signal that ended follow_pipe(); 0: none. */
 int follow_pipe_signal(void);
 
