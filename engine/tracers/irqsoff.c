@@ -41,7 +41,20 @@ static __thread struct {
 	uint64_t function, site; /* of the call that began it */
 	const void *lock;
 	uint32_t lock_sort;
+	uint16_t nr_waiters, noted; /* of `ended`; its row in waiters[], + 1 */
 } mine __attribute__((tls_model("initial-exec")));
+
+#define MAX_NOTED 32u
+
+/*
+ * Threads that wait for a lock are noted before it is given back: then one of them may have it
+ * before the thread that gives it back runs again. A row for each thread in between; the library's
+ * thread-local memory is scarce.
+ */
+static struct noted {
+	uint32_t taken;
+	struct area_waiter waiters[AREA_LATENCY_WAITERS];
+} noted[MAX_NOTED] BIG_ZEROS;
 
 static struct trace_array *traced; /* NULL: none of the three is on */
 static uint32_t wanted;		   /* reasons */
@@ -55,6 +68,7 @@ static inline void renew(void)
 	if (likely(mine.gen == now))
 		return;
 	mine.reasons = mine.ended = 0;
+	mine.noted = mine.nr_waiters = 0;
 	barrier();
 	mine.gen = now;
 }
@@ -80,6 +94,29 @@ static inline void leave(struct srcu_thread *inside)
 		ring_leave(inside);
 }
 
+static void forget_waiters(void)
+{
+	if (mine.noted)
+		store_release(&noted[mine.noted - 1].taken, 0);
+	mine.noted = mine.nr_waiters = 0;
+}
+
+static void note_waiters(void)
+{
+	uint32_t i, n;
+
+	forget_waiters();
+	for (i = 0; i < MAX_NOTED; i++)
+		if (!load_relaxed(&noted[i].taken) && compare_and_store(&noted[i].taken, 0, 1))
+			break;
+	if (i == MAX_NOTED)
+		return;
+	n = held_waiters(mine.lock, ring_clock(), ns_per_unit, noted[i].waiters,
+			 AREA_LATENCY_WAITERS);
+	mine.nr_waiters = (uint16_t)min_of(n, UINT16_MAX);
+	mine.noted = (uint16_t)(i + 1);
+}
+
 /* A reason begins. @context: the thread's context with it. */
 static void begin(uint32_t reason, uint32_t context, uint64_t function, uint64_t site,
 		  const struct lock_call *c)
@@ -100,6 +137,8 @@ static void begin(uint32_t reason, uint32_t context, uint64_t function, uint64_t
 		mine.cpu = ring_cpu();
 		mine.context = context;
 		mine.ended = 0;
+		if (unlikely(mine.noted))
+			forget_waiters();
 		ring_gate_open(tr->ring);
 		barrier();
 		mine.from = ring_now(tr->ring);
@@ -126,6 +165,8 @@ static void end(uint32_t reason)
 		mine.to = ring_now(tr->ring);
 		ring_gate_close(tr->ring);
 		mine.ended = latency_is_news(tr, mine.to - mine.from);
+		if (mine.ended && mine.lock)
+			note_waiters();
 	}
 	leave(inside);
 }
@@ -204,14 +245,16 @@ static __attribute__((noinline)) void report_now(uint64_t function, uint64_t sit
 		s.lock = (uint64_t)mine.lock;
 		s.lock_sort = mine.lock_sort;
 		if (mine.lock) {
-			s.nr_waiters = held_waiters(mine.lock, ring_clock(), ns_per_unit, s.waiters,
-						    AREA_LATENCY_WAITERS);
+			s.nr_waiters = mine.nr_waiters;
+			if (mine.noted)
+				memcpy(s.waiters, noted[mine.noted - 1].waiters, sizeof(s.waiters));
 			s.lock_site = kmem_block_site(mine.lock);
 		}
 		record_end(tr->ring, s.to, function, site);
 		if (latency_report(tr, &s))
 			print(tr->ring, &s);
 	}
+	forget_waiters();
 	leave(inside);
 }
 
@@ -285,6 +328,7 @@ static int init(struct trace_array *tr, uint32_t reasons)
 	err = latency_init(tr);
 	if (err)
 		return err;
+	memset(noted, 0, sizeof(noted)); /* of threads that have ended meanwhile, too */
 	store_release(&gen, gen + 1);
 	store_release(&traced, tr);
 	wanted = reasons;
