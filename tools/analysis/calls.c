@@ -139,6 +139,12 @@ static void leave(struct calls *c, struct stack *s, uint64_t ts, uint32_t flags,
 		c->ops.leave(c->arg, call, parent, rec);
 }
 
+/* The same of a call without an exit: it was open at the last record of the stack. */
+static void leave_lost(struct calls *c, struct stack *s, const struct record *rec)
+{
+	leave(c, s, s->last_ts, CALL_NO_EXIT, rec);
+}
+
 void calls_end_stack(struct calls *c, struct stack *s, uint64_t ts)
 {
 	ts = calls_end_of(c, s, ts);
@@ -257,9 +263,10 @@ static void close_exit(struct calls *c, struct thread *t, const struct record *r
 		/* calls that the ended call jumped to have ended with it */
 		for (nr = at; nr < s->nr && s->calls[nr].flags & CALL_BARE;)
 			nr++;
+		while (s->nr > nr)
+			leave_lost(c, s, rec);
 		while (s->nr >= at)
-			leave(c, s, s->nr > nr ? s->last_ts : rec->ts,
-			      s->nr > nr ? CALL_NO_EXIT : 0, rec);
+			leave(c, s, rec->ts, 0, rec);
 		return;
 	}
 	if (nr) { /* it was called by the open calls, its entry is lost */
@@ -295,8 +302,10 @@ static void close_unwound(struct calls *c, struct thread *t, const struct record
 	while (s->nr && left) {
 		if (!(s->calls[s->nr - 1].flags & CALL_BARE))
 			left--;
-		leave(c, s, returned ? s->last_ts : rec->ts, returned ? CALL_NO_EXIT : CALL_UNWOUND,
-		      rec);
+		if (returned)
+			leave_lost(c, s, rec);
+		else
+			leave(c, s, rec->ts, CALL_UNWOUND, rec);
 	}
 	if (left)
 		leave_base(c, s, left < c->limits.max_depth ? (uint32_t)left : c->limits.max_depth);
@@ -363,20 +372,20 @@ static int record_with_depth(struct calls *c, struct thread *t, const struct rec
 		calls_moved(c, t, rec->ts);
 	s = t->cur;
 	for (top = top_of(s); top && top->depth > rec->depth; top = top_of(s))
-		leave(c, s, s->last_ts, CALL_NO_EXIT, rec);
+		leave_lost(c, s, rec);
 	if (rec->kind == RECORD_EXIT) {
 		if (top && top->depth == rec->depth && top->ip == rec->ip) {
 			leave(c, s, rec->ts, flags, rec);
 			return 0;
 		}
 		if (top && top->depth == rec->depth)
-			leave(c, s, s->last_ts, CALL_NO_EXIT, rec);
+			leave_lost(c, s, rec);
 		if (s->nr < c->limits.max_depth)
 			returned(c, s, rec);
 		return 0;
 	}
 	if (top && top->depth == rec->depth)
-		leave(c, s, s->last_ts, CALL_NO_EXIT, rec);
+		leave_lost(c, s, rec);
 	ret = enter(c, s, rec, rec->depth, rec->kind == RECORD_TAIL ? CALL_TAIL : 0);
 	return ret < 0 ? ret : 0;
 }
