@@ -2,8 +2,7 @@
 /*
  * See latency.h. The limit is one word in units of the clock, so a stretch below it costs only a
  * comparison. fork: a child begins with its parent's limits, no maximum, and a snapshot of its own
- * (trace_array.c).
- * Costs: latency_report() some 50 us. Tests: tests/engine/events/preemptoff.
+ * (trace_array.c). Costs: latency_report() some 50 us. Tests: tests/engine/events/preemptoff.
  */
 #include "engine/core/latency.h"
 

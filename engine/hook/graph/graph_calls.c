@@ -122,14 +122,10 @@ static int has_option(const struct ring *r, enum area_option option)
 /* Report the calls of @s whose exits were not recorded in @r. */
 static void note_skipped(struct ring *r, struct graph_stack *s)
 {
-	uint32_t *skipped = &s->skipped[r->index], n = load_relaxed(skipped);
+	uint32_t n = graph_take_skipped(s, r->index);
 
-	if (likely(!n))
-		return;
-	*skipped -= n;
-	barrier();
-	if (!put(r, s, RECORD_UNWOUND, RECORD_UNWOUND_RETURNED | n))
-		*skipped += n;
+	if (unlikely(n) && !put(r, s, RECORD_UNWOUND, RECORD_UNWOUND_RETURNED | n))
+		s->skipped[r->index] += n;
 }
 
 static int put_call(struct ring *r, struct graph_stack *s, uint32_t id,
@@ -150,11 +146,11 @@ static int put_call(struct ring *r, struct graph_stack *s, uint32_t id,
 
 static void put_exit(struct ring *r, struct graph_stack *s, uint32_t id, uint64_t value)
 {
-	int done;
 	const struct entry e = {.stack = s->word,
 				.word = head_word(RECORD_EXIT_VALUE, id, 0),
 				.nr = 1,
 				.more = &value};
+	int done;
 
 	note_skipped(r, s);
 	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_RETVAL)))

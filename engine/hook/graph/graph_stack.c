@@ -181,19 +181,12 @@ static int write_record(enum record_kind kind, uint32_t id)
 	return 1;
 }
 
-/*
- * Report the calls of @s, the stack of the next record, whose exits were not recorded. A handler
- * that comes in between may skip exits of its own.
- */
+/* Report the calls of @s, the stack of the next record, whose exits were not recorded. */
 static void note_skipped(struct graph_stack *s)
 {
-	uint32_t n = load_relaxed(&s->skipped[0]);
+	uint32_t n = graph_take_skipped(s, 0);
 
-	if (likely(!n))
-		return;
-	s->skipped[0] -= n;
-	barrier();
-	if (!write_record(RECORD_UNWOUND, RECORD_UNWOUND_RETURNED | n))
+	if (unlikely(n) && !write_record(RECORD_UNWOUND, RECORD_UNWOUND_RETURNED | n))
 		s->skipped[0] += n;
 }
 

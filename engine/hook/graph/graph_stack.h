@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch_barrier.h"
+#include "engine/base/compiler.h"
 #include "engine/base/hash.h"
 #include "engine/ring/ring.h"
 
@@ -43,6 +45,20 @@ struct graph_stack {
 	/* calls on it whose exits were not recorded, for each ring, and no record says so yet */
 	uint32_t skipped[RING_MAX];
 } __attribute__((aligned(64)));
+
+/*
+ * graph_take_skipped() - take the count of ring @index, to report it; it is to be added again if
+ * there is no room. A handler that comes in between may skip exits of its own. Any context.
+ */
+static inline uint32_t graph_take_skipped(struct graph_stack *s, uint32_t index)
+{
+	uint32_t n = load_relaxed(&s->skipped[index]);
+
+	if (unlikely(n))
+		s->skipped[index] -= n;
+	barrier();
+	return n;
+}
 
 #define GRAPH_RECENT 32u
 
