@@ -291,8 +291,9 @@ extern int (*sys_clock)(clockid_t clock, struct timespec *time);
 void sys_use_clock(int (*read)(clockid_t clock, struct timespec *time));
 
 /*
- * sys_clock_ns() - the time of @clock in ns. 0: the clock needs a system call, and this thread may
- * make none. Any context.
+ * sys_clock_ns() - the time of @clock in ns; 0: there is no vDSO, and this thread may make no
+ * system call. The vDSO makes one itself for a clock that it cannot read (clock_makes_calls()).
+ * Any context.
  */
 static inline uint64_t sys_clock_ns(clockid_t clock)
 {

@@ -262,30 +262,33 @@ static const ElfW(Sym) *
 	return NULL;
 }
 
-struct dynamic_function dynamic_function(const struct object *o, const char *name,
-					 const char *version)
+static struct dynamic_function function_of(const struct dynamic *d, const char *name,
+					   const char *version)
 {
 	struct dynamic_function f = {0, NULL};
-	const ElfW(Sym) * sym;
-	struct dynamic d;
+	const ElfW(Sym) *sym = defined(d, name, version, &f.version);
 
-	if (!read_dynamic(&d, o))
-		return f;
-	sym = defined(&d, name, version, &f.version);
 	if (!sym)
 		f.version = NULL;
 	else if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
-		f.address = d.bias + sym->st_value;
+		f.address = d->bias + sym->st_value;
 	return f;
+}
+
+struct dynamic_function dynamic_function(const struct object *o, const char *name,
+					 const char *version)
+{
+	struct dynamic d;
+
+	return read_dynamic(&d, o) ? function_of(&d, name, version)
+				   : (struct dynamic_function){0, NULL};
 }
 
 uint64_t dynamic_vdso(const char *name)
 {
 	const ElfW(Ehdr) *head = (const void *)getauxval(AT_SYSINFO_EHDR);
 	const ElfW(Phdr) * phdr;
-	const ElfW(Sym) * sym;
 	struct dynamic d = {0};
-	const char *version;
 	uint32_t i;
 
 	if (!head)
@@ -300,8 +303,7 @@ uint64_t dynamic_vdso(const char *name)
 	}
 	if (!d.hi || !read_entries(&d, phdr, head->e_phnum))
 		return 0;
-	sym = defined(&d, name, NULL, &version);
-	return sym && ELF64_ST_TYPE(sym->st_info) == STT_FUNC ? d.bias + sym->st_value : 0;
+	return function_of(&d, name, NULL).address;
 }
 
 uint64_t dynamic_variable(const struct object *o, const char *name)
