@@ -188,28 +188,29 @@ static const char *status_text(const char *text, const char *name)
 	return text;
 }
 
+/* Read hexadecimal digits. Return: behind them. */
+static const char *read_hex(const char *text, uint64_t *value)
+{
+	for (*value = 0; hex_digit(*text) < 16; text++)
+		*value = *value << 4 | hex_digit(*text);
+	return text;
+}
+
 /* The number behind @name in the text of a status file; ~0: none. */
 static uint64_t status_field(const char *text, const char *name)
 {
-	uint64_t value = 0;
+	uint64_t value = UINT64_MAX;
 
 	text = status_text(text, name);
-	if (!text)
-		return UINT64_MAX;
-	for (; *text && *text != '\n'; text++)
-		value = value << 4 | hex_digit(*text);
+	if (text)
+		read_hex(text, &value);
 	return value;
 }
 
 /* Read ` 0xNUMBER`. Return: behind it; NULL: there is none. */
 static const char *read_address(const char *text, uint64_t *value)
 {
-	if (!text || memcmp(text, " 0x", 3))
-		return NULL;
-	*value = 0;
-	for (text += 3; *text && *text != ' ' && *text != '\n'; text++)
-		*value = *value << 4 | hex_digit(*text);
-	return text;
+	return text && !memcmp(text, " 0x", 3) ? read_hex(text + 3, value) : NULL;
 }
 
 /*
