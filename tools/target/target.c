@@ -121,13 +121,15 @@ int target_kept(struct target *t, const char *path,
 	long nr = sysconf(_SC_NPROCESSORS_CONF);
 	struct target_text text;
 	char file[64];
+	bool whole;
 	int err = target_read(t, path, &text);
 
 	if (err)
 		return err;
-	if (!sizes_differ(path, text.at))
+	whole = !sizes_differ(path, text.at);
+	if (whole)
 		err = each(arg, path, text.at);
-	for (long cpu = 0; sizes_differ(path, text.at) && cpu < nr && !err; cpu++) {
+	for (long cpu = 0; !whole && cpu < nr && !err; cpu++) {
 		struct target_text own;
 
 		snprintf(file, sizeof(file), "per_cpu/cpu%ld/%s", cpu, path);
