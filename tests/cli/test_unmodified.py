@@ -409,14 +409,33 @@ UNWINDS = r"""
 #include <cstdlib>
 #include <cstring>
 #include <execinfo.h>
+#include <link.h>
 #include <stdexcept>
 #include <sys/time.h>
+#include <ucontext.h>
 #define FN __attribute__((noinline))
 static volatile sig_atomic_t samples, lost;
 static void *main_lo, *main_hi;
-static void on_prof(int)
+static uintptr_t libgcc_lo, libgcc_hi;
+static int find_libgcc(struct dl_phdr_info *o, size_t, void *)
 {
+	if (strstr(o->dlpi_name, "/libgcc_s."))
+		for (int i = 0; i < o->dlpi_phnum; i++)
+			if (o->dlpi_phdr[i].p_type == PT_LOAD && (o->dlpi_phdr[i].p_flags & PF_X)) {
+				libgcc_lo = o->dlpi_addr + o->dlpi_phdr[i].p_vaddr;
+				libgcc_hi = libgcc_lo + o->dlpi_phdr[i].p_memsz;
+			}
+	return 0;
+}
+static void on_prof(int, siginfo_t *, void *context)
+{
+	uintptr_t rip = static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP];
 	void *at[64];
+
+	/* libgcc's own rules are wrong where it writes the handler's address over a return address:
+	 * backtrace() crashes there in the untraced program, too */
+	if (rip >= libgcc_lo && rip < libgcc_hi)
+		return;
 	int n = backtrace(at, 64), found = 0;
 
 	for (int i = 0; i < n; i++)
@@ -447,9 +466,12 @@ int main()
 	main_lo = (void *)main;
 	main_hi = (char *)main + 4096;
 	backtrace(warm, 4);
+	dl_iterate_phdr(find_libgcc, nullptr);
+	if (!libgcc_hi)
+		return 2;
 	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = on_prof;
-	sa.sa_flags = SA_RESTART;
+	sa.sa_sigaction = on_prof;
+	sa.sa_flags = SA_RESTART | SA_SIGINFO;
 	sigaction(SIGPROF, &sa, nullptr);
 	setitimer(ITIMER_PROF, &every, nullptr);
 	for (int i = 0; samples < 100; i++) {
