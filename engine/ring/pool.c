@@ -202,6 +202,21 @@ static uint32_t count_records(const struct page_head *head, uint32_t read, uint6
 	return n;
 }
 
+/*
+ * Count the records of a page as overwritten. @cleared: the CPU's cleared_stamp from before the
+ * caller took the page. A thread may lose its CPU here, and return when the buffer was cleared:
+ * then the clearing removed these records. The check is two instructions before the addition, and a
+ * clearing between them is not seen.
+ */
+static void count_overrun(struct ring *r, struct area_cpu *row, uint32_t index, uint64_t cleared)
+{
+	uint32_t n =
+		count_records(pool_page(r, index), load_relaxed(&r->descs[index].read), cleared);
+
+	if (likely(load_relaxed(&row->cleared_stamp) == cleared))
+		fetch_add(&row->overrun, n);
+}
+
 /* Take page @i of the share if its state is @from. Return: its index in the pool, or -EAGAIN. */
 static int take_as(struct ring *r, const struct share *s, uint32_t i, uint32_t from)
 {
@@ -209,6 +224,7 @@ static int take_as(struct ring *r, const struct share *s, uint32_t i, uint32_t f
 	uint32_t index = s->first + i;
 	struct page_desc *desc = &r->descs[index];
 	struct page_head *head = pool_page(r, index);
+	uint64_t cleared = load_acquire(&row->cleared_stamp);
 
 	if (!compare_and_store(&desc->state, from, PAGE_TAKING))
 		return -EAGAIN;
@@ -218,8 +234,7 @@ static int take_as(struct ring *r, const struct share *s, uint32_t i, uint32_t f
 		return -EAGAIN;
 	}
 	if (from == PAGE_PUBLISHED)
-		fetch_add(&row->overrun, count_records(head, load_relaxed(&desc->read),
-						       load_relaxed(&row->cleared_stamp)));
+		count_overrun(r, row, index, cleared);
 	store_relaxed(&desc->read, 0);
 	arch_clear(head, PAGE_BYTES / 8);
 	head->commit = PAGE_HEAD_BYTES;
@@ -332,6 +347,7 @@ static int find_place(struct ring *r, const struct share *s, uint64_t seq)
 	struct area_cpu *row = s->row;
 
 	for (;;) {
+		uint64_t cleared = load_acquire(&row->cleared_stamp);
 		uint32_t n = nr_usable(s), i, oldest = UINT32_MAX;
 		uint64_t oldest_seq = seq;
 
@@ -349,9 +365,7 @@ static int find_place(struct ring *r, const struct share *s, uint64_t seq)
 		if (oldest == UINT32_MAX)
 			return -ENOBUFS;
 		if (compare_and_store(&r->descs[oldest].state, PAGE_PUBLISHED, PAGE_TAKING)) {
-			fetch_add(&row->overrun, count_records(pool_page(r, oldest),
-							       load_relaxed(&r->descs[oldest].read),
-							       load_relaxed(&row->cleared_stamp)));
+			count_overrun(r, row, oldest, cleared);
 			return (int)oldest;
 		}
 	}
@@ -383,9 +397,7 @@ static void move_page(struct ring *r, const struct share *s, uint32_t from)
 		return;
 	to = find_place(r, s->quota ? s : &live, r->descs[from].seq);
 	if (to < 0) {
-		fetch_add(&s->row->overrun,
-			  count_records(pool_page(r, from), load_relaxed(&r->descs[from].read),
-					load_relaxed(&s->row->cleared_stamp)));
+		count_overrun(r, s->row, from, load_relaxed(&s->row->cleared_stamp));
 		return;
 	}
 	new = (volatile uint64_t *)pool_page(r, (uint32_t)to);

@@ -11,20 +11,32 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 static void (*step_between)(void *arg, uint64_t n);
 static void *step_arg;
 static volatile uint64_t step_count;
 static volatile int step_on;
 
-static void step_trap(int sig)
+#define STEP_TRAP_FLAG "0x100"
+
+static void step_trap(int sig, siginfo_t *info, void *context)
 {
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
 	(void)sig;
+	(void)info;
 	if (step_on)
 		step_between(step_arg, step_count++);
+	if (!step_on)
+		regs[REG_EFL] &= ~(greg_t)0x100;
 }
 
-#define STEP_TRAP_FLAG "0x100"
+/* step_end() - called by @between: the rest of the function runs at once. */
+static inline void step_end(void)
+{
+	step_on = 0;
+}
 
 /*
  * step_through() - call @run(@run_arg) and, before each of its instructions, @between(@arg, n),
@@ -33,7 +45,7 @@ static void step_trap(int sig)
 static uint64_t step_through(void (*run)(void *run_arg), void *run_arg,
 			     void (*between)(void *arg, uint64_t n), void *arg)
 {
-	struct sigaction act = {.sa_handler = step_trap}, old;
+	struct sigaction act = {.sa_sigaction = step_trap, .sa_flags = SA_SIGINFO}, old;
 
 	step_between = between;
 	step_arg = arg;

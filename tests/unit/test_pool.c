@@ -366,6 +366,55 @@ static void a_page_that_was_published_is_not_looked_at(void **state)
 	tear_down(&t.f);
 }
 
+/*
+ * A thread takes a page. At one instruction of that the buffer is cleared, as ring_clear() does:
+ * before the page's records are counted.
+ */
+struct cleared_at {
+	struct fixture f;
+	uint64_t n;
+	int before;
+};
+
+static void take_one(void *arg)
+{
+	struct cleared_at *t = arg;
+
+	assert_true(pool_take(&t->f.ring, &t->f.cpu) >= 0);
+}
+
+static void clear_there(void *arg, uint64_t n)
+{
+	struct cleared_at *t = arg;
+
+	if (n != t->n)
+		return;
+	t->before = !t->f.cpu.overrun;
+	t->f.cpu.cleared_overrun = t->f.cpu.overrun;
+	t->f.cpu.cleared_stamp = 1000; /* later than each record */
+	step_end();
+}
+
+static void records_that_were_cleared_are_not_overwritten(void **state)
+{
+	static struct cleared_at t;
+	uint32_t counted = 0;
+
+	(void)state;
+	t.before = 1;
+	for (t.n = 0; t.before; t.n++) {
+		set_up(&t.f, 1, 1);
+		assert_int_equal(fill(&t.f, 20), 0);
+		t.before = 0;
+		step_through(take_one, &t, clear_there, &t);
+		counted += t.f.cpu.overrun != t.f.cpu.cleared_overrun;
+		tear_down(&t.f);
+	}
+	assert_true(t.n > 50);
+	/* at the few between the check and the addition */
+	assert_in_range(counted, 0, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +427,7 @@ int main(void)
 		cmocka_unit_test(threads_never_share_a_page),
 		cmocka_unit_test(threads_grow_before_they_overwrite),
 		cmocka_unit_test(a_page_that_was_published_is_not_looked_at),
+		cmocka_unit_test(records_that_were_cleared_are_not_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
