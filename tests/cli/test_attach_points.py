@@ -76,13 +76,20 @@ static pid_t nothing(void)
 {
 	return 0;
 }
+static void ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
 static void in_handler(int sig)
 {
+	ready();
 	made(&over, nothing);
 	(void)sig;
 }
 static int under_lock(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
+	ready();
 	made(&over, nothing);
 	(void)info;
 	(void)bytes;
@@ -108,10 +115,9 @@ int main(int argc, char **argv)
 	struct timeval v;
 
 	signal(SIGTERM, ends);
-	if (strcmp(what, "again") && strcmp(what, "execs") && strcmp(what, "loads")) {
-		puts("ready");
-		fflush(stdout);
-	}
+	if (strcmp(what, "again") && strcmp(what, "execs") && strcmp(what, "loads") &&
+	    strcmp(what, "handler") && strcmp(what, "lock"))
+		ready();
 	if (!strcmp(what, "execs")) {
 		wait_attach();
 		execl("/proc/self/exe", argv[0], "again", NULL);
