@@ -2,7 +2,9 @@
 /*
  * leap jump|fork TIMES: a timer's handler leaves the interrupted code for good by siglongjmp(), or
  * makes a child that goes on from there, traced. The counters are written beside each call; `leaps`
- * counts the calls that a jump leaves between their record and their counter.
+ * counts the calls that a jump leaves between their record and their counter. A fork's timer is
+ * set anew in the loop: on a busy machine a signal that was pending would interrupt the same
+ * instruction again.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -44,18 +46,25 @@ static NOTRACE void handler(int sig)
 NOTRACE int main(int argc, char **argv)
 {
 	struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
-	int status, bad = 0, i;
+	int status, bad = 0, armed = 0, i;
 
 	jumps = argc > 1 && !strcmp(argv[1], "jump");
 	times = argc > 2 ? atoi(argv[2]) : 100;
-	if (!jumps)
-		often.it_interval.tv_usec = often.it_value.tv_usec = 1000;
+	if (!jumps) {
+		often.it_interval.tv_usec = 0;
+		often.it_value.tv_usec = 1000;
+	}
 	signal(SIGALRM, handler);
 	sigsetjmp(start, 1);
 	setitimer(ITIMER_REAL, &often, NULL);
-	while (leaps < times && !child)
+	while (leaps < times && !child) {
 		for (i = 0; i < 100; i++)
 			called();
+		if (!jumps && armed != leaps) {
+			armed = leaps;
+			setitimer(ITIMER_REAL, &often, NULL);
+		}
+	}
 	setitimer(ITIMER_REAL, &never, NULL);
 	for (i = 0; child && i < 5000; i++)
 		called();
