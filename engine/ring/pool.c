@@ -205,8 +205,8 @@ static uint32_t count_records(const struct page_head *head, uint32_t read, uint6
 /*
  * Count the records of a page as overwritten. @cleared: the CPU's cleared_stamp from before the
  * caller took the page. A thread may lose its CPU here, and return when the buffer was cleared:
- * then the clearing removed these records. The check is two instructions before the addition, and a
- * clearing between them is not seen.
+ * then the clearing removed these records. The check is a few instructions before the addition, and
+ * a clearing between them is not seen.
  */
 static void count_overrun(struct ring *r, struct area_cpu *row, uint32_t index, uint64_t cleared)
 {
@@ -383,9 +383,9 @@ static int is_garbage(const struct ring *r, const struct area_cpu *row, uint32_t
 /*
  * Page @from is beyond the quota, has records, and is owned by the caller (TAKING). Copy it to a
  * page below the quota, or else drop its records. Pages of a share that is being freed go to the
- * live one.
+ * live one. @cleared: see count_overrun().
  */
-static void move_page(struct ring *r, const struct share *s, uint32_t from)
+static void move_page(struct ring *r, const struct share *s, uint32_t from, uint64_t cleared)
 {
 	struct share live = live_share(r, s->row);
 	const volatile uint64_t *old = (const volatile uint64_t *)pool_page(r, from);
@@ -397,7 +397,7 @@ static void move_page(struct ring *r, const struct share *s, uint32_t from)
 		return;
 	to = find_place(r, s->quota ? s : &live, r->descs[from].seq);
 	if (to < 0) {
-		count_overrun(r, s->row, from, load_relaxed(&s->row->cleared_stamp));
+		count_overrun(r, s->row, from, cleared);
 		return;
 	}
 	new = (volatile uint64_t *)pool_page(r, (uint32_t)to);
@@ -412,12 +412,13 @@ static void move_page(struct ring *r, const struct share *s, uint32_t from)
 static void withdraw(struct ring *r, const struct share *s, uint32_t i)
 {
 	struct page_desc *d = &r->descs[s->first + i];
+	uint64_t cleared = load_acquire(&s->row->cleared_stamp);
 
 	if (compare_and_store(&d->state, PAGE_FREE, PAGE_TAKING) ||
 	    compare_and_store(&d->state, PAGE_KEPT, PAGE_TAKING)) {
 		store_release(&d->state, PAGE_GONE);
 	} else if (compare_and_store(&d->state, PAGE_PUBLISHED, PAGE_TAKING)) {
-		move_page(r, s, s->first + i);
+		move_page(r, s, s->first + i, cleared);
 		store_release(&d->state, PAGE_GONE);
 	}
 }
