@@ -18,7 +18,7 @@ static void *step_arg;
 static volatile uint64_t step_count;
 static volatile int step_on;
 
-#define STEP_TRAP_FLAG "0x100"
+#define STEP_TRAP_FLAG 0x100
 
 static void step_trap(int sig, siginfo_t *info, void *context)
 {
@@ -29,7 +29,7 @@ static void step_trap(int sig, siginfo_t *info, void *context)
 	if (step_on)
 		step_between(step_arg, step_count++);
 	if (!step_on)
-		regs[REG_EFL] &= ~(greg_t)0x100;
+		regs[REG_EFL] &= ~(greg_t)STEP_TRAP_FLAG;
 }
 
 /* step_end() - called by @between: the rest of the function runs at once. */
@@ -37,6 +37,12 @@ static inline void step_end(void)
 {
 	step_on = 0;
 }
+
+#define STEP_CHANGE_FLAGS(how, flags)                                                              \
+	__asm__ volatile("subq $128, %%rsp; pushfq; " how " %0, (%%rsp); popfq; addq $128, %%rsp"  \
+			 :                                                                         \
+			 : "i"(flags)                                                              \
+			 : "memory", "cc")
 
 /*
  * step_through() - call @run(@run_arg) and, before each of its instructions, @between(@arg, n),
@@ -52,13 +58,9 @@ static uint64_t step_through(void (*run)(void *run_arg), void *run_arg,
 	step_count = 0;
 	sigaction(SIGTRAP, &act, &old);
 	step_on = 1;
-	__asm__ volatile("subq $128, %%rsp; pushfq; orq $" STEP_TRAP_FLAG
-			 ", (%%rsp); popfq; addq $128, %%rsp" ::
-				 : "memory", "cc");
+	STEP_CHANGE_FLAGS("orq", STEP_TRAP_FLAG);
 	run(run_arg);
-	__asm__ volatile("subq $128, %%rsp; pushfq; andq $~" STEP_TRAP_FLAG
-			 ", (%%rsp); popfq; addq $128, %%rsp" ::
-				 : "memory", "cc");
+	STEP_CHANGE_FLAGS("andq", ~STEP_TRAP_FLAG);
 	step_on = 0;
 	sigaction(SIGTRAP, &old, NULL);
 	return step_count;
