@@ -50,10 +50,8 @@ NOTRACE int main(int argc, char **argv)
 
 	jumps = argc > 1 && !strcmp(argv[1], "jump");
 	times = argc > 2 ? atoi(argv[2]) : 100;
-	if (!jumps) {
-		often.it_interval.tv_usec = 0;
-		often.it_value.tv_usec = 1000;
-	}
+	if (!jumps)
+		often = (struct itimerval){.it_value = {0, 1000}};
 	signal(SIGALRM, handler);
 	sigsetjmp(start, 1);
 	setitimer(ITIMER_REAL, &often, NULL);
