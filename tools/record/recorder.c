@@ -172,16 +172,19 @@ static void give_back(struct recorder *r, struct member *m)
 	member_put(m, &none, sizeof(none), offsetof(struct area_header, recorder));
 }
 
-/* An area of our session that is not known yet. Return: false when it is not filled in yet. */
+/*
+ * An area of our session that is not known yet. Return: false when it is not filled in yet, or when
+ * @name is not its name any more: exec renames the area of the image that it replaces.
+ */
 static bool attach(struct recorder *r, const char *name)
 {
 	struct member m = {.fd = -1}, *place;
 	int32_t self = getpid();
-	struct stat st;
+	struct stat st, opened;
 	uint64_t bytes;
 
 	if (fstatat(r->of.dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return true;
+		return errno != ENOENT;
 	for (unsigned int i = 0; i < r->nr_members; i++)
 		if (r->members[i].dev == st.st_dev && r->members[i].ino == st.st_ino) {
 			/* exec may have renamed it since */
@@ -191,9 +194,14 @@ static bool attach(struct recorder *r, const char *name)
 	snprintf(m.name, sizeof(m.name), "%s", name);
 	m.fd = area_open(r->of.dirfd, name, O_RDWR, &bytes);
 	if (m.fd < 0)
-		return true;
+		return m.fd != -ENOENT;
 	m.dev = st.st_dev;
 	m.ino = st.st_ino;
+	/* exec may have given the name to another file in between */
+	if (fstat(m.fd, &opened) || opened.st_dev != m.dev || opened.st_ino != m.ino) {
+		member_close(&m);
+		return false;
+	}
 	switch (load_meta(&m)) {
 	case 0:
 		break;
@@ -447,9 +455,31 @@ static void finish_member(struct recorder *r, struct member *m)
 	member_close(m);
 }
 
+/* Is the file there, but under another name than at the last scan? */
+static bool was_renamed(const struct recorder *r, const struct member *m)
+{
+	struct stat st, named;
+
+	return !fstat(m->fd, &st) && st.st_nlink &&
+	       (fstatat(r->of.dirfd, m->name, &named, AT_SYMLINK_NOFOLLOW) ||
+		named.st_dev != m->dev || named.st_ino != m->ino);
+}
+
+/*
+ * Finish a member under its present name. If its file stayed under another one, the next scan would
+ * record it again. Members may be added behind it.
+ */
+static void finish_at(struct recorder *r, unsigned int i)
+{
+	if (was_renamed(r, &r->members[i]))
+		scan(r);
+	finish_member(r, &r->members[i]);
+}
+
+/* @now: may be a little before the member's last publication. */
 static bool has_ended(const struct member *m, uint64_t now, uint64_t linger_ns)
 {
-	return now - m->active_ns > linger_ns && is_gone(m);
+	return now > m->active_ns + linger_ns && is_gone(m);
 }
 
 static void let_go(struct recorder *r, uint64_t now)
@@ -463,7 +493,7 @@ static void let_go(struct recorder *r, uint64_t now)
 			i++;
 			continue;
 		}
-		finish_member(r, &r->members[i]);
+		finish_at(r, i);
 		r->members[i] = r->members[--r->nr_members];
 	}
 }
@@ -514,8 +544,10 @@ bool recorder_tick(struct recorder *r)
 void recorder_finish(struct recorder *r, struct recorder_summary *sum)
 {
 	scan(r);
+	if (r->rescan)
+		scan(r);
 	for (unsigned int i = 0; i < r->nr_members; i++)
-		finish_member(r, &r->members[i]);
+		finish_at(r, i);
 	r->nr_members = 0;
 	take_clock(r, time_ns(CLOCK_MONOTONIC));
 	*sum = r->sum;

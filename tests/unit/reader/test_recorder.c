@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The recorder, with areas that their processes change while it reads them. */
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,7 +76,8 @@ static void tick_for_tables(struct recorder *r)
 	recorder_tick(r);
 }
 
-static struct recorder *begin(struct fake *f, uint64_t max_kb, struct spool_writer **w)
+/* A recorder whose first tick has not come yet. */
+static struct recorder *new_recorder(struct fake *f, uint64_t max_kb, struct spool_writer **w)
 {
 	int folder = open(dirname(strdupa(fake_path("x"))), O_RDONLY | O_DIRECTORY);
 	struct recorder *r;
@@ -85,11 +89,18 @@ static struct recorder *begin(struct fake *f, uint64_t max_kb, struct spool_writ
 	assert_int_equal(
 		recorder_new(&(struct recorder_of){.dirfd = folder, .session = session}, *w, &r),
 		0);
+	return r;
+}
+
+static struct recorder *begin(struct fake *f, uint64_t max_kb, struct spool_writer **w)
+{
+	struct recorder *r = new_recorder(f, max_kb, w);
+
 	recorder_tick(r);
 	return r;
 }
 
-static uint64_t end(struct recorder *r, struct spool_writer *w)
+static uint64_t end_of(unsigned int nr_members, struct recorder *r, struct spool_writer *w)
 {
 	struct recorder_summary sum;
 	struct reader *reader;
@@ -97,13 +108,18 @@ static uint64_t end(struct recorder *r, struct spool_writer *w)
 
 	recorder_finish(r, &sum);
 	recorder_free(r);
-	assert_int_equal(sum.nr_members, 1);
+	assert_int_equal(sum.nr_members, nr_members);
 	spool_end(w, 1);
 	spool_close_writer(w);
 	assert_int_equal(reader_open(fake_path("spool"), &reader), 0);
 	nr = fake_read_all(reader, &lost);
 	reader_close(reader);
 	return nr;
+}
+
+static uint64_t end(struct recorder *r, struct spool_writer *w)
+{
+	return end_of(1, r, w);
 }
 
 /* Of a buffer that overwrites is kept which pages were written; more pages than at first come. */
@@ -149,11 +165,105 @@ static void an_area_that_grows(void **state)
 	fake_free(f);
 }
 
+static const char *renamed; /* the name that the area gets when a scan ends; NULL: it stays */
+
+/* The recorder's scan ends with this call. */
+int closedir(DIR *dir)
+{
+	int (*next)(DIR *) = (int (*)(DIR *))dlsym(RTLD_NEXT, "closedir");
+
+	if (renamed) {
+		assert_int_equal(rename(fake_path("100.1"), fake_path(renamed)), 0);
+		renamed = NULL;
+	}
+	return next(dir);
+}
+
+static void no_turn(void *arg, uint64_t spool_bytes, uint64_t stamp)
+{
+}
+
+/*
+ * The process ends just after a scan, and exec had renamed its area before. Its last drain comes
+ * later, and the file is not found a second time under its new name.
+ */
+static void an_area_that_exec_renames(void **state)
+{
+	struct fake *f = overwriting();
+	struct spool_writer *w;
+	struct recorder *r;
+
+	set_pages(f, FEW);
+	r = new_recorder(f, 0, &w);
+	renamed = "100.0";
+	recorder_turns(r, no_turn, NULL);
+	recorder_tick(r);
+	/* it has just been found, so it is not finished yet */
+	assert_int_equal(access(fake_path("100.0"), F_OK), 0);
+	tick_for_tables(r);
+	assert_int_equal(access(fake_path("100.0"), F_OK), -1);
+	assert_int_equal(end(r, w), FEW * CALLS);
+	fake_free(f);
+}
+
+/* The same at the end of the recording. */
+static void an_area_that_exec_renames_last(void **state)
+{
+	struct fake *f = overwriting();
+	struct spool_writer *w;
+	struct recorder *r;
+
+	set_pages(f, FEW);
+	r = begin(f, 0, &w);
+	renamed = "100.0";
+	assert_int_equal(end(r, w), FEW * CALLS);
+	assert_int_equal(access(fake_path("100.0"), F_OK), -1);
+	fake_free(f);
+}
+
+static bool replaces; /* when the recorder has looked at 100.1, that becomes another image's area */
+
+/* The recorder looks at a file before it opens it. */
+int fstatat(int dirfd, const char *path, struct stat *st, int flags)
+{
+	int (*next)(int, const char *, struct stat *, int) =
+		(int (*)(int, const char *, struct stat *, int))dlsym(RTLD_NEXT, "fstatat");
+	int err = next(dirfd, path, st, flags);
+
+	if (replaces && !strcmp(path, "100.1")) {
+		assert_int_equal(rename(fake_path("100.1"), fake_path("100.0")), 0);
+		assert_int_equal(rename(fake_path("next"), fake_path("100.1")), 0);
+		replaces = false;
+	}
+	return err;
+}
+
+/* exec renames an area while the recorder opens it. Both images are recorded, each once. */
+static void an_area_that_exec_replaces(void **state)
+{
+	struct fake *f = overwriting();
+	struct spool_writer *w;
+	struct recorder *r;
+
+	set_pages(f, FEW + 1);
+	assert_int_equal(rename(fake_write(f, 0), fake_path("next")), 0);
+	set_pages(f, FEW);
+	r = new_recorder(f, 0, &w);
+	replaces = true;
+	recorder_tick(r);
+	assert_false(replaces);
+	assert_int_equal(end_of(2, r, w), (FEW + FEW + 1) * CALLS);
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(more_pages_than_at_first),
 		cmocka_unit_test(an_area_that_grows),
+		cmocka_unit_test(an_area_that_exec_renames),
+		cmocka_unit_test(an_area_that_exec_renames_last),
+		cmocka_unit_test(an_area_that_exec_replaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
