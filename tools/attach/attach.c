@@ -230,6 +230,23 @@ static int wait_objects(struct attach *a)
 	}
 }
 
+/*
+ * Note why thread @tid cannot be stopped. If it just has no CPU, the reason of the last thread that
+ * was stopped says more.
+ */
+static void note_not_stopped(struct attach *a, int tid)
+{
+	int child = spawned_by(a->pid, tid);
+
+	if (child) {
+		a->spawned = child;
+		a->why = "it waits in vfork() or posix_spawn() until its child has executed a "
+			 "program or has ended";
+	} else if (!a->why) {
+		a->why = "it cannot be stopped now";
+	}
+}
+
 /* Try one thread. Return: 1 done; 0 not now; -errno with fail() set. */
 static int try_thread(struct attach *a, int tid)
 {
@@ -238,10 +255,7 @@ static int try_thread(struct attach *a, int tid)
 	int sig, got = stop(a, tid, &sig), err;
 
 	if (got <= 0) {
-		a->spawned = spawned_by(a->pid, tid);
-		a->why = a->spawned ? "it waits in vfork() or posix_spawn() until its child has "
-				      "executed a program or has ended"
-				    : "it cannot be stopped now";
+		note_not_stopped(a, tid);
 		return got ? attach_refused(a->pid, -got) : 0;
 	}
 	/* in another program, these are addresses of other code */
