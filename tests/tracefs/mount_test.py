@@ -220,5 +220,6 @@ def sub_buffer_events(page, ordered=True):
 
 
 def untimed(text):
-    """The text of a trace without its times: each reader measures the clock anew."""
-    return re.sub(r"\d+\.\d{6}:", "TIME:", text)
+    """The text of a trace without its times, of the latency format too: each reader measures the
+    clock anew."""
+    return re.sub(r"\d+\.\d{6}:| +\d+us.:", "TIME:", text)
