@@ -172,6 +172,18 @@ static void give_back(struct recorder *r, struct member *m)
 	member_put(m, &none, sizeof(none), offsetof(struct area_header, recorder));
 }
 
+static bool is_its_file(const struct member *m, const struct stat *st)
+{
+	return st->st_dev == m->dev && st->st_ino == m->ino;
+}
+
+static bool has_its_name(const struct recorder *r, const struct member *m)
+{
+	struct stat st;
+
+	return !fstatat(r->of.dirfd, m->name, &st, AT_SYMLINK_NOFOLLOW) && is_its_file(m, &st);
+}
+
 /*
  * An area of our session that is not known yet. Return: false when it is not filled in yet, or when
  * @name is not its name any more: exec renames the area of the image that it replaces.
@@ -186,7 +198,7 @@ static bool attach(struct recorder *r, const char *name)
 	if (fstatat(r->of.dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno != ENOENT;
 	for (unsigned int i = 0; i < r->nr_members; i++)
-		if (r->members[i].dev == st.st_dev && r->members[i].ino == st.st_ino) {
+		if (is_its_file(&r->members[i], &st)) {
 			/* exec may have renamed it since */
 			snprintf(r->members[i].name, sizeof(r->members[i].name), "%s", name);
 			return true;
@@ -198,7 +210,7 @@ static bool attach(struct recorder *r, const char *name)
 	m.dev = st.st_dev;
 	m.ino = st.st_ino;
 	/* exec may have given the name to another file in between */
-	if (fstat(m.fd, &opened) || opened.st_dev != m.dev || opened.st_ino != m.ino) {
+	if (fstat(m.fd, &opened) || !is_its_file(&m, &opened)) {
 		member_close(&m);
 		return false;
 	}
@@ -433,8 +445,6 @@ static bool is_gone(const struct member *m)
 /* The last drain of a member. Its file is removed, unless its process continues. */
 static void finish_member(struct recorder *r, struct member *m)
 {
-	struct stat st;
-
 	member_drain(r, m, true);
 	if (!m->damaged) {
 		if (load_meta(m)) {
@@ -449,8 +459,7 @@ static void finish_member(struct recorder *r, struct member *m)
 	note_analysed(r, m->meta);
 	if (!is_gone(m))
 		give_back(r, m);
-	else if (!fstatat(r->of.dirfd, m->name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == m->dev &&
-		 st.st_ino == m->ino)
+	else if (has_its_name(r, m))
 		areas_dir_remove(r->of.dirfd, m->name, is_gone(m));
 	member_close(m);
 }
@@ -458,11 +467,9 @@ static void finish_member(struct recorder *r, struct member *m)
 /* Is the file there, but under another name than at the last scan? */
 static bool was_renamed(const struct recorder *r, const struct member *m)
 {
-	struct stat st, named;
+	struct stat st;
 
-	return !fstat(m->fd, &st) && st.st_nlink &&
-	       (fstatat(r->of.dirfd, m->name, &named, AT_SYMLINK_NOFOLLOW) ||
-		named.st_dev != m->dev || named.st_ino != m->ino);
+	return !fstat(m->fd, &st) && st.st_nlink && !has_its_name(r, m);
 }
 
 /*
